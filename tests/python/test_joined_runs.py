@@ -13,7 +13,7 @@ from linkscope.analysis.figures import figures
 from linkscope.analysis.joined_runs import joined
 from linkscope.analysis.steadiness import Disagreement, Steadiness, steadiness_of_runs
 from linkscope.errors import LinkscopeError
-from linkscope.report import choose_caveats
+from linkscope.report import choose_caveats, choose_text
 from linkscope.report.exports.origin import origin
 from linkscope.results.run_file import RunFile
 
@@ -63,6 +63,19 @@ def test_runs_of_two_nodes_do_not_count_together() -> None:
     elsewhere = replace(other, header={**other.header, "node": {**other.header["node"], "name": "elsewhere"}})
     with pytest.raises(LinkscopeError, match="of different nodes"):
         joined([other, elsewhere])
+
+
+def test_what_one_of_several_runs_has_alone_is_said_and_comes_last() -> None:
+    whole = RunFile.read(FIXTURES / "runs" / "h200x4-packets.jsonl")
+    part = replace(whole, rows=tuple(row for row in whole.rows if "all-reduce" in row.id), path=Path("part.jsonl"))
+    runs = [whole, part]
+    found = choose(figures(joined(runs)), runs)
+    alone = {one.question.movement.partition(" on ")[0]: one.of_one_run for one in found.answers}
+    assert alone.pop("all-reduce") is False
+    assert set(alone.values()) == {True}
+    first, *_ = sorted(found.answers, key=choose_text.rank)
+    assert "all-reduce" in first.question.movement
+    assert not any(one.of_one_run for one in choose(figures(whole)).answers)
 
 
 def test_how_far_intervals_hold_is_told_with_the_answers() -> None:

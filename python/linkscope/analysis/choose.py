@@ -28,7 +28,7 @@ from linkscope.analysis.size_ranges import (
     with_equals,
 )
 from linkscope.analysis.steadiness import Steadiness, steadiness, steadiness_of_runs
-from linkscope.analysis.way import Way, interface
+from linkscope.analysis.way import Way, interface, shared_form
 from linkscope.analysis.way import names as way_names
 from linkscope.displayed import Displayed
 from linkscope.results.run_file import RunFile
@@ -48,6 +48,8 @@ DEFAULTS = frozenset({("non_temporal", "0")})
 ANY = "any memory"
 _CACHES = ("flushed", "warm")
 """States of the caches that are told; "rotated" is the usual one."""
+ONE_RUN = "one run alone"
+"""The condition of what of several runs one alone has."""
 GRAPH_OF = "graph of "
 """Begins the condition of calls that one graph holds."""
 _SAID = {"recorded": GRAPH_OF + "{word}"}
@@ -116,6 +118,9 @@ class Choice:
     mostly an assumed latency there. ``unknown``: those left out, as intervals beyond ``UNKNOWN_FROM`` leave open there
     which is best. ``path``: the first of ``paths``, "gpu:0>gpu:1". ``disagreement``: where cases measured one way on
     one path and their intervals are disjoint, by how much they differ at most (0.12 for 12 %), which way, which size.
+    ``form``: how all launch their calls, "form=graph", also among the question's conditions; empty where ways differ.
+    ``of_one_run``: of several runs one alone has some of its figures, of which the intervals hold within that run; also
+    among the conditions.
     """
 
     question: Question
@@ -133,6 +138,8 @@ class Choice:
     unknown: tuple[int, ...] = ()
     path: str = ""
     disagreement: tuple[float, str, int] | None = None
+    form: str = ""
+    of_one_run: bool = False
 
     @property
     def stake(self) -> float:
@@ -209,7 +216,7 @@ def choose(figures: polars.DataFrame, runs: Sequence[RunFile] = ()) -> Choices:
     rivals of a size were measured count, by their median. Sizes at which the figure of any rival is mostly an assumed
     latency are left out.
     """
-    usable = with_costs(figures)
+    usable = with_costs(figures).with_columns(of_one_run=polars.col("id").is_in(_of_one(runs)))
     keys = usable.select(_KEYS).unique(maintain_order=True)
     told = [(_question(key), _way(key), _path(key)) for key in keys.iter_rows(named=True)]
     free = _of_any_memory(told)
@@ -238,6 +245,8 @@ def choose(figures: polars.DataFrame, runs: Sequence[RunFile] = ()) -> Choices:
         keys.filter(polars.Series(asked, dtype=polars.Boolean)), on=_KEYS, how="semi", nulls_equal=True
     )
     steady = steadiness_of_runs(runs, set(asked_of["id"])) if runs else steadiness(asked_of)
+    answers = [replace(one, question=_with_form(one.question, one.form)) for one in answers]
+    answers = [_with_runs(one) for one in answers]
     return Choices(tuple(answers), unrivalled, modelled, undecided, settings(usable), assumed, _empty(figures), steady)
 
 
@@ -245,12 +254,32 @@ def costs_by_size(figures: polars.DataFrame) -> Iterator[tuple[Question, list[st
     """Of every question, with any memory where it was measured in several, in the order of the run: the names of its
     ways, and a line for each size and way, with its number as ``way``, its ``cost`` in seconds and whether that is
     ``assumed``. A question with one way alone is among them."""
-    usable = with_costs(figures)
+    usable = with_costs(figures).with_columns(of_one_run=False)
     keys = usable.select(_KEYS).unique(maintain_order=True)
     told = _of_any_memory([(_question(key), _way(key), _path(key)) for key in keys.iter_rows(named=True)])
     for question, ways, lines, _ in _costs(usable, keys, told, fewest=1):
         kinds = {way.memory for way in ways}
-        yield replace(question, memory=kinds.pop()) if len(kinds) == 1 else question, way_names(ways), lines
+        told_with = replace(question, memory=kinds.pop()) if len(kinds) == 1 else question
+        yield _with_form(told_with, shared_form(ways)), way_names(ways), lines
+
+
+def _with_runs(answer: Choice) -> Choice:
+    """With the condition that one of several runs alone has some of its figures, where that is so."""
+    if not answer.of_one_run:
+        return answer
+    return replace(answer, question=replace(answer.question, conditions=(*answer.question.conditions, ONE_RUN)))
+
+
+def _of_one(runs: Sequence[RunFile]) -> list[str]:
+    """Ids of cases that one of several runs has alone."""
+    counts = Counter(row.id for run in runs for row in run.with_status("ok"))
+    return [case_id for case_id, count in counts.items() if count == 1] if len(runs) > 1 else []
+
+
+def _with_form(question: Question, form: str) -> Question:
+    """With how its calls are launched, where no way's name and no other condition says it."""
+    said = not form or any(word.startswith(GRAPH_OF) for word in question.conditions)
+    return question if said else replace(question, conditions=(*question.conditions, form))
 
 
 def _of_any_memory(told: Iterable[Told]) -> list[Told]:
@@ -346,13 +375,13 @@ def _costs(
     rows = _rows(joined)
     costs = (
         joined.group_by(*by, "path")
-        .agg(*of_one_path(), polars.col(_OF_MODEL).any())
+        .agg(*of_one_path(), polars.col(*_OF_MODEL, "of_one_run").any())
         .with_columns(paths=polars.col("path").n_unique().over("question"))
         .filter(_comparable())
         .group_by(by)
         .agg(
             *(polars.col(name).median() for name in COSTS),
-            polars.col(_OF_MODEL).any(),
+            polars.col(*_OF_MODEL, "of_one_run").any(),
             polars.col("paths").first(),
             polars.col("disagreement").max(),
         )
@@ -407,6 +436,8 @@ def _choice(question: Question, ways: Sequence[Way], lines: polars.DataFrame, ro
         launched=with_launches(rivals, launch) if aside and crossed and launch is not None else None,
         unknown=tuple(map(int, unknown)),
         disagreement=_disagreement(names, lines),
+        form=shared_form(ways),
+        of_one_run=bool(lines["of_one_run"].any()),
     )
 
 

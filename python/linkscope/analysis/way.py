@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-_FORM = "form"
+FORM = "form"
 """A parameter that means the same of every method: its name tells all ways apart, where it tells any."""
 _SCHEDULE = "-schedule"
 """Follows a workload's interface in the name of its method."""
@@ -41,7 +41,7 @@ def names(ways: Sequence[Way]) -> list[str]:
     """Each by its method and whatever else tells it from the others: "memcpy threads=4", "copy-engine from pinned",
     "mpi staged, pinned"."""
     kinds = {way.memory for way in ways}
-    forms = [_FORM] if len({way.attributes[_FORM] for way in ways if _FORM in way.attributes}) > 1 else []
+    forms = [FORM] if len({way.attributes[FORM] for way in ways if FORM in way.attributes}) > 1 else []
     told_apart = []
     for way in ways:
         alike = [other.attributes for other in ways if other.method == way.method]
@@ -53,6 +53,12 @@ def names(ways: Sequence[Way]) -> list[str]:
         memory = [_memory(way.memory, kinds)] if len(kinds) > 1 else []
         told_apart.append(_workload_name(way, told, memory) if way.workload else " ".join([way.method, *told, *memory]))
     return told_apart
+
+
+def shared_form(ways: Sequence[Way]) -> str:
+    """How calls are launched where the names do not say it, as it is the same for all: "form=graph"; else empty."""
+    forms = {way.attributes[FORM] for way in ways if FORM in way.attributes}
+    return f"{FORM}={forms.pop()}" if len(forms) == 1 else ""
 
 
 def _workload_name(way: Way, told: Sequence[str], memory: Sequence[str]) -> str:

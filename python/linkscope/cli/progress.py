@@ -53,7 +53,7 @@ def extent(job: Job, cases: Sequence[PlannedCase]) -> str:
     if not run:
         return f"none of {wording.cases_on(len(cases), job.node)} can run: all are skipped"
     rounds = job.rounds.least
-    told = [wording.cases_on(len(run), job.node)]
+    told = [f"{'at most ' if job.node.modelled else ''}{wording.cases_on(len(run), job.node)}"]
     if job.request.budget is not None and not job.node.modelled and job.rounds.most > rounds:
         told.append("each in as many rounds as fit")
     elif rounds > 1:

@@ -4,6 +4,7 @@ odd, what next."""
 from __future__ import annotations
 
 import io
+import re
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -45,7 +46,7 @@ MOST_REMARKS = 2
 MOST_REMARK_LINES = 2
 MOST_WORKLOAD_LINES = 4
 MOST_COUNT_LINES = 2
-MOST_VERDICT_LINES = 6
+MOST_VERDICT_LINES = 7
 MOST_GAP_LINES = 3
 MOST_ODD = 3
 MOST_REASONS = 6
@@ -160,7 +161,7 @@ def _verdict(
         *told,
         *workloads[:MOST_ODD],
         *meanings,
-        *(_cropped(text, MOST_VERDICT_LINES, style, console) for text, style in judged),
+        *(_whole(text, MOST_VERDICT_LINES, style, console) for text, style in judged),
         _cropped(counted, MOST_COUNT_LINES, "", console),
         *([_cropped(wide, 1, "dim", console)] if wide else []),
     ]
@@ -317,6 +318,14 @@ def terminal_ways(
         *((f"linkscope show RUN --format {name}", f"as {tool} prints it") for name, tool in formats_for(run)),
         ("linkscope report RUN -o PAGE.html", "all of it as one page"),
     ]
+
+
+def _whole(text: str, most: int, style: str, console: Console) -> Text:
+    """As many of its sentences as fit into so many lines, at least one."""
+    parts = re.split(r"(?<=\.) ", text)
+    while len(parts) > 1 and len(Text(" ".join(parts)).wrap(console, console.width)) > most:
+        parts.pop()
+    return _cropped(" ".join(parts), most, style, console)
 
 
 def _cropped(text: str, most: int, style: str, console: Console) -> Text:

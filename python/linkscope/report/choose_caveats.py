@@ -10,7 +10,8 @@ from linkscope.analysis.movement import BETWEEN_PROCESSES
 from linkscope.analysis.steadiness import APART, Disagreement
 from linkscope.report import direct_text, wording
 
-WORDS = 'By size what is fastest, then how much longer other interfaces take (--full: every way). "or" joins ways '
+FULL = " (--full: every way)"
+WORDS = f'By size what is fastest, then how much longer other interfaces take{FULL}. "or" joins ways '
 ALIKE, ALIKE_IN_MODEL = (
     "of which 95 % intervals{of} cannot tell the faster, and those that differ by less than 1 %.",
     "that differ by less than 1 %.",
@@ -25,7 +26,7 @@ WITH_CALLS = (
 NAMED = {
     "xccl-": "xccl: NCCL or RCCL",
     "direct-": direct_text.OF_COLLECTIVES,
-    " form=": "form=eager: a launch for each call; form=graph: one of a recorded graph",
+    " form=": "form=eager: each call is launched; form=graph: a recorded graph for each",
     " in xccl": "in xccl: memory of its allocator",
     "HSA_ENABLE_SDMA=0": "HSA_ENABLE_SDMA=0: the runtime copies by kernels, not by copy engines, where you set that",
     "ipc-": "ipc-copy, ipc-kernel: into another process's mapped memory, by a copy engine or a kernel of your own",
@@ -132,6 +133,8 @@ def _of_disagreement(apart: Disagreement | None) -> list[str]:
 def meanings(rivals: Iterable[str], questions: Iterable[Question]) -> list[str]:
     """What names of ways and conditions mean that say little by themselves: a sentence each, may be none."""
     ways = set(rivals)
-    named = [text for part, text in NAMED.items() if any(part in name for name in ways)]
-    graphs = any(word.startswith(GRAPH_OF) for one in questions for word in one.conditions)
+    conditions = {word for one in questions for word in one.conditions}
+    told = [*ways, *(f" {word}" for word in conditions)]
+    named = [text for part, text in NAMED.items() if any(part in name for name in told)]
+    graphs = any(word.startswith(GRAPH_OF) for word in conditions)
     return [*([f"{'; '.join(named)}."] if named else []), *([GRAPHS] if graphs else [])]

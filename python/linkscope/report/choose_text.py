@@ -209,18 +209,20 @@ def way(name: str) -> str:
     return name.replace(COLLECTIVE, "", 1)
 
 
-def stakes(answer: Choice) -> tuple[bool, bool, float]:
-    """Order by what the wrong way costs: what GPUs do first, and which interface before how to set one."""
-    return _on_host(answer), len(answer.interfaces) < 2, -answer.stake
+def stakes(answer: Choice) -> tuple[bool, bool, bool, float]:
+    """Order by what the wrong way costs: of several runs what all have, what GPUs do, and which interface before how to
+    set one, first."""
+    return answer.of_one_run, _on_host(answer), len(answer.interfaces) < 2, -answer.stake
 
 
-def rank(answer: Choice) -> tuple[bool, bool, tuple[int, bool, bool], float]:
-    """Order of importance: what GPUs do before what CPUs do, which interface before how to set one, plain questions
-    before others, movements between devices before those within one, messages as OSU has them before others."""
+def rank(answer: Choice) -> tuple[bool, bool, bool, tuple[int, bool, bool], float]:
+    """Order of importance: what several runs have before what one has, what GPUs do before what CPUs do, which
+    interface before how to set one, plain questions before others, movements between devices before those within one,
+    messages as OSU has them before others."""
     question = answer.question
     settings = len(answer.interfaces) < 2
     plain = len(question.conditions), not question.tier, one_way(question)
-    return _on_host(answer), settings, plain, -answer.stake
+    return answer.of_one_run, _on_host(answer), settings, plain, -answer.stake
 
 
 def _on_host(answer: Choice) -> bool:
@@ -285,6 +287,9 @@ def _block(block: Sequence[Sequence[Choice]], width: int, most: int = MOST_SIZES
         for number, span in enumerate(zip(*(one.ranges for one in some), strict=True))
     ]
     parts: list[RenderableType] = [Text(""), Text(title(question), style="bold"), *_range_lines(spans, width)]
+    largest = max((size for some in block for one in some for size in one.assumed), default=0)
+    if largest:
+        parts.append(Text(f"{' ' * INDENT}up to {wording.size(largest)} nobody knows: see Left out", style="dim"))
     if len(block) == len(alike) == 1:
         parts += [Padding(words(line, "dim"), (0, 0, 0, INDENT)) for line in closings(alike[0], most)]
     return Group(*parts)

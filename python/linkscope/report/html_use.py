@@ -9,7 +9,7 @@ from itertools import accumulate
 from linkscope.analysis.choose import ANY, AtSize, Choice, Choices
 from linkscope.analysis.way import interface
 from linkscope.report import wording
-from linkscope.report.choose_caveats import MAY_BE_FASTER, caveats, meanings, read_as
+from linkscope.report.choose_caveats import FULL, MAY_BE_FASTER, caveats, meanings, read_as
 from linkscope.report.choose_text import (
     COLLECTIVE,
     aside,
@@ -83,7 +83,7 @@ def _cell(at: AtSize, name: str) -> CostCell:
 
 def reading(choices: Choices) -> str:
     """How the answers are read, with what limits them."""
-    return " ".join([read_as(choices), *caveats(choices)])
+    return " ".join([read_as(choices).replace(FULL, ""), *caveats(choices)])
 
 
 def uses(choices: Choices) -> list[tuple[str, str]]:

@@ -78,6 +78,10 @@ FITS = Answer(
 )
 
 
+_PAST = ("falls beyond its best size", "fall beyond their best size")
+"""What rates do, of one and of several."""
+
+
 def _saturation(table: DataFrame) -> str:
     known = table.filter(polars.col("share90_bytes").is_not_null(), ~polars.col("rising"))
     at_once = len(table.filter(polars.col("share90_bytes").is_null(), ~polars.col("falling"), ~polars.col("rising")))
@@ -89,8 +93,8 @@ def _saturation(table: DataFrame) -> str:
         (len(table.filter(rising, ~fell)), "still rising at the largest"),
     ]
     told = [f"{count} {counted} {'is' if count == 1 else 'are'} {what}" for count, what in counts if count]
-    told += _falls(again, counted, ("falls with size and rises again", "fall with size and rise again"))
-    more = "; ".join([*told, *_falls(table.filter("falling"), counted, ("falls with size", "fall with size"))])
+    told += _falls(again, counted, (f"{_PAST[0]} and rises again", f"{_PAST[1]} and rise again"))
+    more = "; ".join([*told, *_falls(table.filter("falling"), counted, _PAST)])
     if known.is_empty():
         return f"No rate shows where it saturates: {more}."
     ordered = known.sort("share90_bytes", maintain_order=True)
@@ -106,7 +110,7 @@ def _falls(falling: DataFrame, counted: str, verbs: tuple[str, str]) -> list[str
     several."""
     if falling.is_empty():
         return []
-    why = ", as caches serve small ones" if falling["cached"].all() else ""
+    why = ", as caches serve smaller ones" if falling["cached"].all() else ""
     return [f"{len(falling)} {counted} {verbs[len(falling) > 1]}{why}: {_highest(falling)}"]
 
 
@@ -116,8 +120,8 @@ def _highest(below: DataFrame) -> str:
     best, last = wording.value(line["best_gbps"]), wording.value(line["gbps"])
     at, largest, kept = (wording.size(line[f"{name}_bytes"]) for name in ("best", "largest", "kept"))
     return (
-        f"from {best} GB/s at {at} to {last} at {largest} ({words(where(line), how(line))}; 90 % of the highest rate "
-        f"up to {kept})"
+        f"from {best} GB/s at {at} to {last} at {largest}, below 90 % of that beyond {kept} "
+        f"({words(where(line), how(line))})"
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from linkscope import __version__
 from linkscope.results.row import origin_name
 from linkscope.results.run_file import RunFile
 from linkscope.results.run_stream import Run
@@ -18,7 +19,7 @@ def origin(run: Run) -> list[str]:
     files = (run.joined if isinstance(run, RunFile) else ()) or (run.path.name,)
     named_files = ", ".join(files) if len(files) <= MOST_FILES else f"{len(files)} runs, the last {files[-1]}"
     words = [
-        f"Written by linkscope {run.header['version']} from {named_files}, {run.header['started']}",
+        f"Written by linkscope {__version__} from {named_files}, {run.header['started']}",
         f"Node: {run.node.name}{f' ({named})' if named else ''}",
         *([f"Figures imported from {tool}"] if tool else []),
     ]
