@@ -46,7 +46,7 @@ def test_every_question_has_its_words_and_every_run_its_answers(capsys: pytest.C
 def test_json_holds_the_tables(capsys: pytest.CaptureFixture[str]) -> None:
     code, out, _ = said(capsys, str(RECORDED), "peaks", "--json")
     assert code == 0
-    (answer,) = json.loads(out).values()
+    answer = json.loads(out)["peaks"]
     assert len(answer["lines"]) == len(linkscope.analyze(RECORDED, "peaks"))
 
 

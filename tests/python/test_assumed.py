@@ -57,9 +57,9 @@ def test_tables_mark_them_and_say_what_the_mark_means(messages: RunFile) -> None
 def test_a_screen_says_where_the_stand_in_comes_from(messages: RunFile) -> None:
     console = Console(width=80, file=(file := io.StringIO()))
     brief_text.show(messages, overview(messages.rows, messages.node), explain(messages), console)
-    (origin,) = {row.stand_in for row in messages.rows if row.assumed}
-    assert "schieffer" in origin.lower()
-    assert origin in " ".join(file.getvalue().split())
+    origins = {row.stand_in for row in messages.rows if row.assumed}
+    assert all("schieffer" in origin.lower() for origin in origins)
+    assert any(origin in " ".join(file.getvalue().split()) for origin in origins)
 
 
 def test_runs_of_files_that_named_no_origin_are_read(messages: RunFile) -> None:
