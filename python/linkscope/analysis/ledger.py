@@ -92,9 +92,11 @@ class Ledger:
 
     @property
     def told(self) -> str:
-        """Measured and expected, with the interval."""
-        value = self.measured
-        return f"{value.median:.1f} of {self.expected_gbps:.1f} GB/s (95 %: {value.low:.1f} to {value.high:.1f})"
+        """Measured and expected, with the interval, and below what it is short."""
+        value, expected = self.measured, self.expected_gbps or 0.0
+        limit = expected * (1 - self.tolerance)
+        interval = f"95 %: {value.low:.1f} to {value.high:.1f}; short below {limit:.1f}"
+        return f"{value.median:.1f} of {expected:.1f} GB/s ({interval})"
 
     def to_json(self) -> Json:
         """A JSON-ready dict."""

@@ -14,6 +14,8 @@ _MESSAGES = {
     "GPU messages": ("gpu", ("mpi", "xccl")),
 }
 """By what processes can send each other host memory and GPUs' memory."""
+_MAPPED = {"copy-engine": "ipc-copy", "kernel-copy": "ipc-kernel"}
+"""Methods whose figures stand for those that fill memory which another process has mapped."""
 _COLLECTIVES = {"mpi-collective": "mpi", "xccl-collective": "xccl", "direct-collective": "direct"}
 NONE = "none"
 _PLAIN = {
@@ -55,8 +57,11 @@ def model_extent(machine: str) -> dict[str, Mapping[str, str] | str]:
     node = load_machine(machine)
     methods = node.methods
     elsewhere = dict.fromkeys(method for name in machine_names() for method in load_machine(name).methods)
+    elsewhere |= dict.fromkeys(name for _, names in _MESSAGES.values() for name in names)
+    mapped = [f"{ipc} (as {method})" for method, ipc in _MAPPED.items() if method in methods]
     told: dict[str, Mapping[str, str] | str] = {
         "models": ", ".join(methods),
+        "GPU messages into mapped memory": ", ".join(mapped),
         "lacks, so skips": ", ".join(name for name in elsewhere if name not in methods) or "no method of other nodes",
         "has no figures for": {
             f"{name} {_flows(rule['when'])}": rule["unknown"]

@@ -164,7 +164,7 @@ def analyze(
     found = answer(run_read, questions or ())
     wide = imprecision(overview(run_read.rows, run_read.node, precision(run_read.header)).summary)
     caveats = [one.why for one in spoilers(run_read)]
-    caveats += [f"{wide}; what follows is said of medians"] if wide else []
+    caveats += [f"{wide}; told are medians"] if wide else []
     if as_json:
         more = {"caveats": caveats, "notices": run_read.notices}
         print_json({**answers_text.to_json(found), **{name: told for name, told in more.items() if told}})

@@ -37,7 +37,7 @@ from linkscope.plan.modelled import machine_of
 from linkscope.plan.planned_case import PlannedCase
 from linkscope.plan.run_estimate import RunEstimate, crowd_now, modelled_estimate, run_estimate
 from linkscope.plan.select import parse_duration, parse_precision, parse_rounds, selection, with_unit
-from linkscope.plan.suite import load_suite, packaged_methods
+from linkscope.plan.suite import Suite, load_suite, packaged_methods
 from linkscope.plan.workload_cases import workload_notes
 from linkscope.results import calibration
 from linkscope.results.other_sizes import other_sizes
@@ -216,6 +216,14 @@ def _size_notes(request: Request, cases: Sequence[PlannedCase]) -> list[str]:
     return [*ends, *(f"suite rows {one}" for one in others)]
 
 
+def _suite_notes(suites: Sequence[Suite], cases: Sequence[PlannedCase], node: Node) -> list[str]:
+    """Of suites that were named beside others and have no case here."""
+    had = {one.case["suite"] for one in cases}
+    lacking = [suite.name for suite in suites if suite.name not in had and suite.rows] if had else []
+    why = "needs GPUs" if not node.of_kind("gpu") else "no row of it fits the devices and options"
+    return [f"suite {name} has no case here: {why}" for name in lacking]
+
+
 def _neighbour_notes(node: Node, state: MachineState | None) -> list[str]:
     """Who else uses the machine, with what follows for the run, each in a line."""
     if state is None:
@@ -296,6 +304,7 @@ def prepare(request: Request, measured: frozenset[str] = frozenset()) -> Job:
     said = [
         *_unit_notes(request),
         *_size_notes(request, planned),
+        *_suite_notes(suites, planned, node),
         *workload_notes(fit.cases),
         *fit.notes,
         *_neighbour_notes(node, found),

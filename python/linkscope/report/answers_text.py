@@ -101,7 +101,7 @@ def _print_table(answer: Answer, table: DataFrame, console: Console) -> None:
     labels = [words(label, _devices([answer.devices(line) for line in some])) for (label, _), some in groups.items()]
     twice = {label for label, count in Counter(labels).items() if count > 1}
     labels = [
-        words(label, some[0].get("row")) if label in twice else label
+        words(label, some[0].get("row") or some[0].get("regime")) if label in twice else label
         for label, some in zip(labels, groups.values(), strict=True)
     ]
     print_label_lines("", labels, kept, console)

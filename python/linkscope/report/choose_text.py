@@ -350,6 +350,7 @@ def closings(answer: Choice, most: int = MOST_SIZES) -> list[str]:
 def untold(answer: Choice, most: int = MOST_SIZES) -> str:
     """Which others are as good as the best of a range, or not told apart from it, at single sizes within it: "as good,
     or not told apart: copy-engine at 256 MiB"; may be empty. ``most``: sizes, and ways, that are named one by one."""
+    alike = "as good" if answer.modelled else "as good, or not told apart"
     found: dict[str, list[int]] = {}
     for at in answer.sizes:
         around = {name for one in answer.ranges if one.first <= at.bytes <= one.last for name in one.best}
@@ -358,9 +359,9 @@ def untold(answer: Choice, most: int = MOST_SIZES) -> str:
                 found.setdefault(name, []).append(at.bytes)
     if len(found) > most:
         some = sorted({size for sizes in found.values() for size in sizes})
-        return f"others are as good, or not told apart, at {_named(some, most)}"
+        return f"others are {alike} at {_named(some, most)}"
     named = [f"{way(name)} at {_named(some, most)}" for name, some in found.items()]
-    return f"as good, or not told apart: {'; '.join(named)}" if named else ""
+    return f"{alike}: {'; '.join(named)}" if named else ""
 
 
 def _named(some: Sequence[int], most: int) -> str:

@@ -55,7 +55,9 @@ def verdict(found: Comparison) -> str:
     text, count = changed(found), len(found.figures)
     if found.unknown < count or found.lost:
         same = f"{found.count(SAME)} of {count} figures are the same within {wording.percent(found.threshold)}"
-        more = ": more runs of each side would tell" if _farthest(found) else ""
+        several = min(len(found.base), len(found.new)) > 1 and not found.calibrated
+        calibrate = ", or `linkscope calibrate` how much it varies here" if several else ""
+        more = f": more runs of each side would tell{calibrate}" if _farthest(found) else ""
         text += f" {same}, {found.count(UNCLEAR)} can't be told from noise{more}."
         text += _farthest(found)
     if found.gone:

@@ -12,6 +12,10 @@ NO_LINE = 0.2
 """Times that are further from their line are not described by it."""
 
 
+SMALL = 64 << 10
+"""Bytes: of a series that begins beyond, the latency of small ones is not known."""
+
+
 def _path(line: Line) -> str:
     place = line["path"] if len(line["path"]) < 20 else line["movement"]
     return words(place, how(line), line["together"])
@@ -19,17 +23,28 @@ def _path(line: Line) -> str:
 
 def _fits(table: DataFrame) -> str:
     series = table.filter(polars.col("segment") == 1)
-    good = series.filter(polars.col("misfit") <= NO_LINE, polars.col("alpha_seconds_low") > 0)
+    small = polars.col("first_bytes") <= SMALL
+    good = series.filter(small, polars.col("misfit") <= NO_LINE, polars.col("alpha_seconds_low") > 0)
     straight = len(series.filter(polars.col("segments") == 1, polars.col("misfit") <= NO_LINE))
     lines = f"one line describes {straight} of {len(series)} series"
     if good.is_empty():
-        return f"No latency above zero can be told; {lines}."
+        none = (
+            "can be told"
+            if len(series.filter(small))
+            else f"can be told, as no series has {wording.size(SMALL)} or less"
+        )
+        return f"No latency above zero {none}; {lines}."
     ordered = good.sort("alpha_seconds", maintain_order=True)
     ends = (
-        f"{wording.time(line['alpha_seconds'])} ({words(where(line), how(line))})"
+        f"{wording.time(line['alpha_seconds'])} ({words(where(line), how(line), _clock(line, good))})"
         for line in (ordered.row(0, named=True), ordered.row(-1, named=True))
     )
     return f"Small transfers take {span(*ends)}; {lines}."
+
+
+def _clock(line: Line, table: DataFrame) -> str:
+    """Where figures of several clocks stand together."""
+    return str(line["regime"]) if table["regime"].n_unique() > 1 else ""
 
 
 def _is_crooked(line: Line) -> bool:
@@ -38,7 +53,7 @@ def _is_crooked(line: Line) -> bool:
 
 def _segment(line: Line) -> str:
     sizes = f"{wording.size(line['first_bytes'])} to {wording.size(line['last_bytes'])}"
-    return words(_path(line), sizes if line["segments"] > 1 else "")
+    return words(_path(line), line["regime"], sizes if line["segments"] > 1 else "")
 
 
 def _alpha(line: Line) -> str:
