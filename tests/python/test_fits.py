@@ -4,17 +4,21 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable
+from pathlib import Path
 
 import modelled_run as made
 import pytest
 
+import linkscope
 from linkscope.analysis.figures import figures
 from linkscope.analysis.fits import fits
 from linkscope.analysis.hockney import Segment, Timing, hockney
+from linkscope.analysis.questions import analyze
 from linkscope.analysis.saturation import Rate, falls, reaching, saturation
 from linkscope.report.answers_text import conclusion
 from linkscope.results.row import Row
 
+RUNS = Path(__file__).parents[1] / "fixtures" / "runs"
 KIB, MIB = 1 << 10, 1 << 20
 SIZES = [64 << power for power in range(0, 25, 2)]
 
@@ -181,3 +185,13 @@ def test_messages_there_and_back_have_a_line_and_no_rate_that_saturates() -> Non
 
 def test_a_walk_through_memory_is_no_message() -> None:
     assert fits(figures(made.run(found=timed("pointer-chase", 10, {}, processes=1)))).is_empty()
+
+
+def test_small_transfers_are_told_of_where_they_were_measured_alone() -> None:
+    """A line through large ones has an intercept, which is nobody's latency."""
+    large, small = (
+        conclusion("fits", analyze(linkscope.read(RUNS / f"h200x4-{name}.jsonl"), ["fits"])["fits"])
+        for name in ("direct", "packets")
+    )
+    assert "Small transfers take" in small
+    assert "Small transfers" not in large
