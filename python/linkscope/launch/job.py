@@ -219,9 +219,10 @@ def _size_notes(request: Request, cases: Sequence[PlannedCase]) -> list[str]:
 def _suite_notes(suites: Sequence[Suite], cases: Sequence[PlannedCase], node: Node) -> list[str]:
     """Of suites that were named beside others and have no case here."""
     had = {one.case["suite"] for one in cases}
-    lacking = [suite.name for suite in suites if suite.name not in had and suite.rows] if had else []
-    why = "needs GPUs" if not node.of_kind("gpu") else "no row of it fits the devices and options"
-    return [f"suite {name} has no case here: {why}" for name in lacking]
+    lacking = [suite for suite in suites if suite.name not in had and suite.rows] if had else []
+    of_gpus = {suite.name for suite in lacking if not node.of_kind("gpu") and all(row.needs_gpu for row in suite.rows)}
+    why = {suite.name: "needs GPUs" if suite.name in of_gpus else "none fits devices and options" for suite in lacking}
+    return [f"suite {name} has no case here: {reason}" for name, reason in why.items()]
 
 
 def _neighbour_notes(node: Node, state: MachineState | None) -> list[str]:

@@ -32,7 +32,7 @@ STEPS = {"line": "line rate", "engine": "what is left of it by packets and the e
 """Columns that are printed where they fit."""
 UNSURE = " ?"
 OF_UNSURE = "?: may be short, too uncertain to tell"
-LINKS = "Every link of the GPUs"
+LINKS = "Every link that was measured"
 NOT_KNOWN = "–"
 UNPUBLISHED = "linkscope knows no published figures of"
 MOST_OPEN = 2
