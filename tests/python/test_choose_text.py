@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import cache
 from io import StringIO
@@ -12,7 +13,10 @@ from rich.console import Console
 import linkscope
 from linkscope.analysis.choose import Choices, choose
 from linkscope.analysis.figures import figures
+from linkscope.analysis.movement import BETWEEN_PROCESSES
 from linkscope.analysis.size_ranges import SizeRange
+from linkscope.machine.described import load_machine
+from linkscope.machine.node import ASSUMED
 from linkscope.packaged_suites import packaged_suites
 from linkscope.report import choose_caveats, choose_text
 
@@ -22,9 +26,9 @@ def modelled(suite: str, machine: str) -> Choices:
     return choose(figures(linkscope.run(suite, machine=machine, progress="none")))
 
 
-def printed(found: Choices) -> str:
+def printed(found: Choices, model: Sequence[str] = ()) -> str:
     stream = StringIO()
-    choose_text.show(found, "node", Console(file=stream, width=80))
+    choose_text.show(found, "node", Console(file=stream, width=80), model=model)
     return " ".join(stream.getvalue().split())
 
 
@@ -34,6 +38,33 @@ def test_the_next_best_is_one_with_all_sizes_of_the_range() -> None:
     assert choose_text.costs(one).startswith("mpi call=send +158 % to +208 %")
     alone = replace(one, excess=every[:1])
     assert choose_text.costs(alone) == "mpi call=put +158 % (4 KiB)"
+
+
+def test_what_a_description_assumes_is_told_with_its_answers() -> None:
+    node = load_machine("frontier")
+    (told,) = choose_caveats.of_model(node)
+    heads = [note.removeprefix(ASSUMED).partition(":")[0] for note in node.notes if note.startswith(ASSUMED)]
+    assert all(head in told for head in heads)
+    assert "linkscope reproduce STUDY --machine frontier` (pearson23, schieffer24)" in told
+    changed = replace(node, name="other")
+    assert "linkscope" not in " ".join(choose_caveats.of_model(changed)), "no command knows it by its name"
+    assert choose_caveats.of_model(replace(node, modelled=False)) == []
+    assert "so the description assumes" in printed(modelled("default", "frontier"), choose_caveats.of_model(node))
+
+
+def test_what_was_sent_one_at_a_time_needs_no_other_run() -> None:
+    found = modelled("p2p-processes", "mi300a")
+    window = replace(
+        found.answers[0].question,
+        movement=f"host to host, {BETWEEN_PROCESSES}",
+        conditions=("host clock, window", "warm caches"),
+    )
+    messages = replace(found.answers[0], question=replace(window, conditions=("host clock", "warm caches")))
+    alone = replace(found, answers=(), unrivalled=(window,))
+    assert any(choose_caveats.SENT_SO in text for text in choose_caveats.caveats(alone))
+    both = replace(alone, answers=(messages,))
+    assert choose_caveats.OF_WINDOWS in choose_caveats.caveats(both)
+    assert not any(choose_caveats.SENT_SO in text for text in choose_caveats.caveats(both))
 
 
 def test_several_kinds_of_links_have_a_pair_each() -> None:

@@ -132,6 +132,15 @@ def test_gpus_of_which_nothing_was_judged_are_named(healthy: RunFile) -> None:
     assert explain(healthy).unseen == ()
 
 
+def test_with_each_source_stands_from_where_on_a_figure_is_short(healthy: RunFile) -> None:
+    found, stream = explain(healthy), StringIO()
+    explain_text.show(found, Console(file=stream, width=200))
+    told = {one.partition("]")[0]: one for one in stream.getvalue().split("\n[")[1:]}
+    known = [one for one in found.accounts if one.held_against not in ("", SIBLINGS)]
+    assert {f"short below {(1 - one.tolerance) * 100:.0f} %" in " ".join(told.values()) for one in known} == {True}
+    assert all("; short " in text for text in told.values())
+
+
 def test_a_figure_beyond_its_tolerance_that_is_not_surely_short_is_not_counted_as_fast(healthy: RunFile) -> None:
     of_host = next(row for row in healthy.rows if row.name == "h2d" and row.status == "ok")
     (measured,) = of_host.flows

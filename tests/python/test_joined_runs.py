@@ -8,7 +8,7 @@ from pathlib import Path
 import modelled_run as made
 import pytest
 
-from linkscope.analysis.choose import Choice, Choices, choose
+from linkscope.analysis.choose import ONE_RUN, Choice, Choices, choose
 from linkscope.analysis.figures import figures
 from linkscope.analysis.joined_runs import joined
 from linkscope.analysis.steadiness import Disagreement, Steadiness, steadiness_of_runs
@@ -73,9 +73,17 @@ def test_what_one_of_several_runs_has_alone_is_said_and_comes_last() -> None:
     alone = {one.question.movement.partition(" on ")[0]: one.of_one_run for one in found.answers}
     assert alone.pop("all-reduce") is False
     assert set(alone.values()) == {True}
+    headed = {one.question.movement for one in found.answers if ONE_RUN in one.question.conditions}
+    assert headed == {one.question.movement for one in found.answers if one.of_one_run}
+    assert any(text.startswith("One run alone") for text in choose_caveats.caveats(found))
     first, *_ = sorted(found.answers, key=choose_text.rank)
     assert "all-reduce" in first.question.movement
     assert not any(one.of_one_run for one in choose(figures(whole)).answers)
+    rest = replace(whole, rows=tuple(row for row in whole.rows if "all-reduce" not in row.id), path=Path("rest.jsonl"))
+    of_each = choose(figures(joined([part, rest])), [part, rest])
+    assert all(one.of_one_run for one in of_each.answers)
+    assert not any(ONE_RUN in one.question.conditions for one in of_each.answers), "nothing is set apart by it"
+    assert any(text.startswith("Every answer") for text in choose_caveats.caveats(of_each))
 
 
 def test_how_far_intervals_hold_is_told_with_the_answers() -> None:

@@ -31,6 +31,7 @@ from linkscope.results.run_file import RunFile
 
 RUNS = Path(__file__).parents[1] / "fixtures" / "runs"
 DEFAULT = RUNS / "h200x4-default.jsonl"
+PLACE = "numa:0 > numa:0"
 
 
 def brief(run: RunFile, width: int = 80) -> list[str]:
@@ -311,6 +312,19 @@ def test_of_curves_the_size_and_the_way_of_the_best_figure_are_told() -> None:
     assert wording.size(line.best.bytes) in told
     assert all(word in told for word in line.best.series.split(", ") if word != line.best.regime)
     assert all(not best_at(one) for one in found.summary.tables if not one.heading.x_name)
+
+
+def test_what_stands_beside_a_best_figure_is_of_its_own_curve() -> None:
+    found = overview(RunFile.read(DEFAULT).rows, RunFile.read(DEFAULT).node)
+    line = next(one for one in found.summary.tables if one.last is not None)
+    assert line.last is not None
+    assert line.last.series == line.best.series
+    other = replace(line.last, series=f"{PLACE}, mpi, window", regime="host clock, window")
+    told = best_at(replace(line, best=replace(line.best, series=f"{PLACE}, shm-copy, send"), apart=(other,)))
+    assert "by shm-copy, send" in told
+    assert told.partition("window")[2].split(";")[0].endswith(" by mpi")
+    own = best_at(replace(line, best=replace(line.best, series=f"{PLACE}, mpi, send"), apart=(other,)))
+    assert own.count("by mpi") == 1
 
 
 def test_what_is_expected_of_a_path_is_not_odd() -> None:

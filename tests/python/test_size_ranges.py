@@ -54,6 +54,18 @@ def test_of_equals_the_cheapest_comes_first() -> None:
     assert with_equals(rivals, [only]) == (only,)
 
 
+def test_a_range_does_not_reach_over_sizes_that_are_not_told() -> None:
+    rivals = {"a": line(2e-6, 100e9), "b": line(8e-6, 50e9)}
+    kept = {name: {size: cost for size, cost in costs.items() if size != SIZES[2]} for name, costs in rivals.items()}
+    (whole,) = size_ranges(kept)
+    parts = with_equals(kept, [whole], [SIZES[2]])
+    assert [(one.first, one.last, one.best) for one in parts] == [
+        (SIZES[0], SIZES[1], ("a",)),
+        (SIZES[3], SIZES[-1], ("a",)),
+    ]
+    assert with_equals(kept, [whole], [SIZES[-1] * 2]) == (whole,)
+
+
 def test_nobody_chooses_by_less_than_a_percent() -> None:
     rivals = {"a": line(1e-6, 100e9, 0.0), "b": line(1.005e-6, 99.5e9, 0.0)}
     assert [one.best for one in size_ranges(rivals)] == [("a", "b")]

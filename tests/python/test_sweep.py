@@ -144,7 +144,7 @@ def test_the_best_of_one_message_names_what_other_calls_reach_beyond_it() -> Non
     line = table_summary(table([*rows(SEND, "pair, send"), *many, *both]))
     assert line is not None
     assert best_at(line).startswith("at 16 MiB")
-    assert best_at(line).endswith("; window 300.0 GB/s"), "those both ways are slower"
+    assert best_at(line).endswith("; window 300.0 GB/s by mpi"), "those both ways are slower"
 
 
 def test_a_line_says_what_sets_its_figure_apart() -> None:

@@ -246,7 +246,8 @@ def choose(figures: polars.DataFrame, runs: Sequence[RunFile] = ()) -> Choices:
     )
     steady = steadiness_of_runs(runs, set(asked_of["id"])) if runs else steadiness(asked_of)
     answers = [replace(one, question=_with_form(one.question, one.form)) for one in answers]
-    answers = [_with_runs(one) for one in answers]
+    if not all(one.of_one_run for one in answers):
+        answers = [_with_runs(one) for one in answers]
     return Choices(tuple(answers), unrivalled, modelled, undecided, settings(usable), assumed, _empty(figures), steady)
 
 
@@ -264,7 +265,7 @@ def costs_by_size(figures: polars.DataFrame) -> Iterator[tuple[Question, list[st
 
 
 def _with_runs(answer: Choice) -> Choice:
-    """With the condition that one of several runs alone has some of its figures, where that is so."""
+    """With the condition that one of several runs alone has some of its figures, where that sets it apart."""
     if not answer.of_one_run:
         return answer
     return replace(answer, question=replace(answer.question, conditions=(*answer.question.conditions, ONE_RUN)))
@@ -425,7 +426,7 @@ def _choice(question: Question, ways: Sequence[Way], lines: polars.DataFrame, ro
     return Choice(
         question=question,
         rivals=tuple(every),
-        ranges=with_equals(rivals, ranges),
+        ranges=with_equals(rivals, ranges, unknown),
         crossovers=crossed,
         always=min(worst, key=lambda one: one[1], default=None),
         sizes=tuple(_at(rivals, size) for size in sizes),

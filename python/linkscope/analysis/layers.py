@@ -34,8 +34,8 @@ _LAYER_ALONE = ("backend", "non_blocking", "launch")
 
 @dataclass(frozen=True)
 class Added:
-    """At one size: seconds by either way, and between what bounds lies what the layer adds, of ``raw_s`` by the 95 %
-    interval of the ratio of the two. ``clear``: the two are told apart, as `linkscope choose` tells ways apart."""
+    """At one size: seconds by either way, and between what bounds lies what the layer adds, by the two 95 % intervals.
+    ``clear``: they leave out 0, and the two are told apart as `linkscope choose` tells ways apart."""
 
     bytes: int
     layer_s: float
@@ -96,11 +96,13 @@ def layers(rows: Iterable[Row]) -> tuple[Layer, ...]:
 
 
 def _added(size: int, layer: Stats, raw: Stats) -> Added:
+    """The difference's bounds as of two independent figures: as far from the medians' as the two together."""
     above, below = Cost.of(layer), Cost.of(raw)
-    low, high = (raw.median * (math.exp(bound) - 1) for bound in above.over(below)[1:])
-    most = layer.high - raw.low  # what is left where the ratio has no bound
-    clear = above.dearer_than(below) or below.dearer_than(above)
-    return Added(size, layer.median, raw.median, low, min(high, most) if raw.low <= 0 else high, clear)
+    middle = layer.median - raw.median
+    low = middle - math.hypot(layer.median - layer.low, raw.high - raw.median)
+    high = middle + math.hypot(layer.high - layer.median, raw.median - raw.low)
+    clear = (low > 0 and above.dearer_than(below)) or (high < 0 and below.dearer_than(above))
+    return Added(size, layer.median, raw.median, low, high, clear)
 
 
 def _took_time(*rows: Row) -> bool:

@@ -76,7 +76,7 @@ def _leads(place: str, regime: str, rivals: Sequence[SeriesCurve]) -> list[Leade
         for curve in rivals
     }
     known, left_out = decided(costs)
-    ranges = with_equals(known, size_ranges(known))
+    ranges = with_equals(known, size_ranges(known), left_out)
     if len(ranges) == 1 and not ranges[0].excess:
         return []
     return [Leader(place, regime, one.best, one.first, one.last, left_out) for one in ranges]

@@ -115,11 +115,16 @@ def size_ranges(rivals: Rivals) -> tuple[SizeRange, ...]:
     return (*ranges, _range(rivals, run, best)) if run else ()
 
 
-def with_equals(rivals: Rivals, ranges: Sequence[SizeRange]) -> tuple[SizeRange, ...]:
+def with_equals(rivals: Rivals, ranges: Sequence[SizeRange], untold: Sequence[float] = ()) -> tuple[SizeRange, ...]:
     """The same ``ranges``, each parted where at its first or its last sizes, or at several in between, the same others
     are as good as its best, behind which they then stand. Only of others that were measured at all of its sizes does
-    that say anything."""
-    return tuple(part for one in ranges for part in _parted(rivals, one))
+    that say anything. Where a size of ``untold`` lies within a range, it is parted, too."""
+    return tuple(
+        part
+        for one in ranges
+        for sizes in _without(untold, [size for size in _shared(rivals) if one.first <= size <= one.last])
+        for part in _parted(rivals, sizes, set(one.best))
+    )
 
 
 def crossovers(rivals: Rivals, ranges: Sequence[SizeRange]) -> tuple[Crossover, ...]:
@@ -174,9 +179,17 @@ def _best(rivals: Rivals, size: float) -> str:
     return min((name for name in rivals if size in rivals[name]), key=lambda name: rivals[name][size].median)
 
 
-def _parted(rivals: Rivals, whole: SizeRange) -> Iterator[SizeRange]:
-    sizes = [size for size in _shared(rivals) if whole.first <= size <= whole.last]
-    best = set(whole.best)
+def _without(untold: Sequence[float], sizes: Sequence[float]) -> list[list[float]]:
+    """``sizes`` in parts, between which one of ``untold`` lies; all ascend."""
+    parts: list[list[float]] = []
+    for number, size in enumerate(sizes):
+        if not number or any(sizes[number - 1] < one < size for one in untold):
+            parts.append([])
+        parts[-1].append(size)
+    return parts
+
+
+def _parted(rivals: Rivals, sizes: list[float], best: set[str]) -> Iterator[SizeRange]:
     plain: list[float] = []
     others = {name: costs for name, costs in rivals.items() if set(sizes) <= set(costs)}
     while sizes:

@@ -33,7 +33,7 @@ class TableSummary:
     set against one another (``comparable``), of curves those timed alike (``rivals``). The shares of peak are the
     lowest and highest of these cells, which need not be those two; None where no peak is known. ``apart``: of curves
     the best cell of each other kind of call, such as many messages under way, that is better than ``best``. ``last``:
-    of rates by size the best at the largest size, where that is ``BEHIND`` the best of all, as beyond caches.
+    of rates by size that of the curve of ``best`` at its largest size, where that is ``BEHIND`` it, as beyond caches.
     ``lowest_overlap`` and ``highest_overlap``: of the cells whose flows should run together; None where none do."""
 
     heading: Heading
@@ -140,12 +140,11 @@ def table_summary(table: Table) -> TableSummary | None:
 
 
 def _behind(best: Cell, alike: Sequence[Cell]) -> Cell | None:
-    """Of rates the best at the largest size; None where that is as good as the best of all, and of times."""
+    """Of rates that of the best one's curve at its largest size; None where that is as good, and of times."""
     if best.headline is None or not best.headline.higher_is_better:
         return None
-    largest = max(entry.bytes for entry in alike)
-    last = fastest(entry for entry in alike if entry.bytes == largest)
-    if last is None or last.headline is None:
+    last = max((entry for entry in alike if entry.series == best.series), key=lambda entry: entry.bytes)
+    if last.headline is None:
         return None
     return last if last.headline.value.median < BEHIND * best.headline.value.median else None
 

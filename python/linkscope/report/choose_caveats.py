@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from linkscope.analysis.cell import CALLS_INCLUDED
 from linkscope.analysis.choose import GRAPH_OF, Choices, Question
 from linkscope.analysis.movement import BETWEEN_PROCESSES
 from linkscope.analysis.steadiness import APART, Disagreement
+from linkscope.analysis.study import studies_of
+from linkscope.machine.described import is_packaged
+from linkscope.machine.node import ASSUMED, Node
 from linkscope.report import direct_text, wording
 
 FULL = " (--full: every way)"
@@ -38,11 +41,14 @@ ONE_RUN = (
     "What CPUs move changes from run to run by more than one run can know: `linkscope choose RUN1 RUN2 RUN3` answers "
     "from several."
 )
-ONE_WAY = "One way: a message until an empty one has answered it (`send`); ping-pong: half of a round trip."
-OF_WINDOWS = (
-    "Many messages under way, as in osu_bw, are MPI's alone: shared memory hands over one at a time. Sent so, the "
-    'two compare at every size: `linkscope run p2p-processes -k "host-latency or host-bandwidth"`.'
+_WITHIN_ONE = "that one of these runs has and no other: their intervals hold within that run."
+SOME_OF_ONE_RUN, ALL_OF_ONE_RUN = (
+    f"One run alone: with figures {_WITHIN_ONE}",
+    f"Every answer has figures {_WITHIN_ONE}",
 )
+ONE_WAY = "One way: a message until an empty one has answered it (`send`); ping-pong: half of a round trip."
+OF_WINDOWS = "Many messages under way, as in osu_bw, are MPI's alone: shared memory hands over one at a time."
+SENT_SO = 'Sent so, the two compare at every size: `linkscope run p2p-processes -k "host-latency or host-bandwidth"`.'
 _CALLS_OF_MANY = ("window", "both ways")
 FEWEST_RUNS = 2
 TWO_RUNS = "Two runs leave intervals wide: a third tells far more."
@@ -62,15 +68,20 @@ def read_as(found: Choices) -> str:
 
 def caveats(found: Choices) -> list[str]:
     """What a reader must know before he takes an answer: a sentence or two each."""
-    told = meanings((name for one in found.answers for name in one.rivals), (one.question for one in found.answers))
+    asked = [one.question for one in found.answers]
+    told = meanings((name for one in found.answers for name in one.rivals), asked)
     told += _kinds_of_links(found)
-    told += [OF_WINDOWS] if any(map(_many_under_way, found.unrivalled)) else []
+    if any(map(_many_under_way, found.unrivalled)):
+        told.append(OF_WINDOWS if any(map(one_way, asked)) else f"{OF_WINDOWS} {SENT_SO}")
     told += [ONE_WAY] if any(one_way(one.question) and _by_host(one.question) for one in found.answers) else []
     told += [f"{setting}: {MAY_BE_FASTER}. {WITH_NVLS}" for setting in found.settings]
     told += [ONE_RUN] if found.answers and found.steadiness.of_cpus else []
     told += [TWO_RUNS] if found.steadiness.most == FEWEST_RUNS else []
     told += _of_disagreement(found.steadiness.apart)
     told += _of_two_cases(found)
+    of_one = [one.of_one_run for one in found.answers]
+    if any(of_one):
+        told.append(ALL_OF_ONE_RUN if all(of_one) else SOME_OF_ONE_RUN)
     if found.empty:
         told.append("Messages of 0 B move nothing, and are not ranked.")
     if found.assumed:
@@ -80,6 +91,29 @@ def caveats(found: Choices) -> list[str]:
     if any(CALLS_INCLUDED in one.conditions[0] for one in (*found.unrivalled, *(it.question for it in found.answers))):
         told.append(WITH_CALLS)
     return told
+
+
+def of_model(node: Node) -> list[str]:
+    """What a described node's figures rest on beside their sources, and what tells more; of other nodes nothing."""
+    if not node.modelled:
+        return []
+    heads = [note.removeprefix(ASSUMED).partition(":")[0] for note in node.notes if note.startswith(ASSUMED)]
+    told = [f"No source gives, so the description assumes: {'; '.join(heads)}."] if heads else []
+    if is_packaged(node):
+        told += [
+            f"`linkscope list machines {node.name}` has all sources.",
+            predictions(node.name, studies_of(node.name)),
+        ]
+    return [" ".join(filter(None, told))] if told else []
+
+
+def predictions(node: str, studies: Sequence[str]) -> str:
+    """What tells how a described node fares against the studies that measured such a node; empty without one."""
+    if not studies:
+        return ""
+    study = "STUDY" if len(studies) > 1 else studies[0]
+    names = f" ({', '.join(studies)})" if len(studies) > 1 else ""
+    return f"`linkscope reproduce {study} --machine {node}`{names} tells what it predicts."
 
 
 def one_way(question: Question) -> bool:

@@ -19,7 +19,6 @@ from linkscope.report import wording, workload_text
 from linkscope.report.choose_caveats import FEWEST_RUNS, caveats, one_way, read_as
 from linkscope.report.grid import GAP, words
 from linkscope.report.label_lines import Column, print_label_lines
-from linkscope.results.row import UNKNOWN_FROM
 
 MOST_LINES = 40
 INDENT = 2
@@ -29,7 +28,6 @@ COLLECTIVE = "-collective"
 """Follows the interface in the name of a collective's method."""
 MOST_SIZES = 4
 """That are named one by one."""
-TOO_WIDE = f"intervals beyond a factor of {UNKNOWN_FROM:g}"
 COST_WIDTH = 9
 """Of a column with what a way costs at a size."""
 FIRST_SUITES = ("default", "host")
@@ -49,9 +47,16 @@ _PLAIN = re.compile(r"\w[\w.-]*", re.ASCII)
 """A name that needs no quotes."""
 
 
-def show(found: Choices, node: str, console: Console, asked: Sequence[WorkloadTable] = ()) -> None:
-    """In at most 40 lines: what applications are ``asked`` about, the answers that matter most, the others counted."""
-    head = _head(found, node, asked)
+def show(
+    found: Choices,
+    node: str,
+    console: Console,
+    asked: Sequence[WorkloadTable] = (),
+    model: Sequence[str] = (),
+) -> None:
+    """In at most 40 lines: what applications are ``asked`` about, the answers that matter most, the others counted.
+    ``model``: what a described node's figures rest on."""
+    head = _head(found, node, asked, model)
     console.print(head)
     matter = [one for one in found.answers if not one.equals]
     foot = _rest(found, len(matter), len(matter))
@@ -97,15 +102,21 @@ def _elsewhere(found: Choices) -> str:
     return OF_TUNER if of_nccl and TUNER not in suites else ""
 
 
-def show_all(found: Choices, node: str, console: Console, asked: Sequence[WorkloadTable] = ()) -> None:
-    """Every answer, each with what every way costs at every size."""
-    console.print(_head(found, node, asked))
+def show_all(
+    found: Choices,
+    node: str,
+    console: Console,
+    asked: Sequence[WorkloadTable] = (),
+    model: Sequence[str] = (),
+) -> None:
+    """Every answer, each with what every way costs at every size; else as ``show``."""
+    console.print(_head(found, node, asked, model))
     if any(cost(at, name).endswith(UNDECIDED) for one in found.answers for at in one.sizes for name in at.best):
         console.print(Text(OF_UNDECIDED, style="dim"))
     for answer in found.answers:
         console.print(_block([[answer]], console.width, len(answer.sizes) + len(answer.unknown)))
         _print_map(answer, console)
-    for head, questions in ((f"Not told, {TOO_WIDE}:", found.undecided), (ALONE, found.unrivalled)):
+    for head, questions in ((f"Not told, {wording.TOO_WIDE}:", found.undecided), (ALONE, found.unrivalled)):
         if questions:
             console.print(Text(head, style="bold"))
         for question in questions:
@@ -129,8 +140,8 @@ def _of_questions(found: Choices) -> str:
         more = "name a third run, or more" if found.steadiness.most == FEWEST_RUNS else "name more runs"
         remedy = more if found.steadiness.most > 1 else "in more rounds (the same run with `--rounds 6:12`)"
         return (
-            f"Cannot tell which way is faster: of {several}, {TOO_WIDE} leave every size open. Measure where nothing "
-            f"else runs, or {remedy}."
+            f"Cannot tell which way is faster: of {several}, {wording.TOO_WIDE} leave every size open. Measure where "
+            f"nothing else runs, or {remedy}."
         )
     if not found.answers:
         return (
@@ -143,7 +154,7 @@ def _of_questions(found: Choices) -> str:
         where = "here" if number == 1 else f"for any of {number} things {in_several}"
         unsure = f"medians differ by up to {differ * 100:.3g} %, and intervals cannot tell which is faster"
         left_out = any(one.unknown for one in found.answers) or bool(found.undecided)
-        besides = f" Sizes of {TOO_WIDE} are left out." if left_out else ""
+        besides = f" Sizes at which {wording.TOO_WIDE} do not tell are left out." if left_out else ""
         return f"No way is known to be faster {where}: {unsure if differ > AS_GOOD else 'all are within 1 %'}.{besides}"
     worst = min(matter, key=stakes)
     every = "both" if number == 2 else f"all {number}"
@@ -158,7 +169,7 @@ def _dearest(answer: Choice) -> str:
     share, name, at = answer.dearest
     times = f"{1 + share:.3g} times as long as {way(at.excess[0][0])}"
     if {name, at.excess[0][0]} & {*at.unknown}:
-        times += f" by medians with {TOO_WIDE}"
+        times += f" by medians with {wording.TOO_WIDE}"
     return f"at {wording.size(at.bytes)} {way(name)} takes {times}{aside(answer)}"
 
 
@@ -229,14 +240,14 @@ def _on_host(answer: Choice) -> bool:
     return "GPU" not in answer.question.movement
 
 
-def _head(found: Choices, node: str, asked: Sequence[WorkloadTable]) -> Group:
+def _head(found: Choices, node: str, asked: Sequence[WorkloadTable], model: Sequence[str]) -> Group:
     """Title, verdict, what its words mean, caveats."""
     title = Text(node, style="bold")
     if found.modelled:
         title.append(f"  {wording.MODELLED}", style="bold yellow")
     named = dict.fromkeys(text for one in asked[:MOST_ASKED] for text in workload_text.meanings(one))
     words = [Text(read_as(found), style="dim")] if found.answers else []
-    warnings = [Text(text, style="yellow") for text in caveats(found)]
+    warnings = [Text(text, style="yellow") for text in (*caveats(found), *model)]
     return Group(title, Text(verdict(found, asked), style="bold"), *map(Text, named), *words, *warnings)
 
 
@@ -343,7 +354,7 @@ def closings(answer: Choice, most: int = MOST_SIZES) -> list[str]:
     one_for_all = [f"{way(always[0])} for all sizes {_at_most(always[1])}"] if always else []
     single = untold(answer, most)
     open_ = [single] if single else []
-    left_out = [f"left out, {TOO_WIDE}: {_named(answer.unknown, most)}"] if answer.unknown else []
+    left_out = [f"{wording.NOT_TOLD}: {some_sizes(answer.unknown, most)}"] if answer.unknown else []
     return [*cross, *one_for_all, *open_, *left_out]
 
 
@@ -359,12 +370,12 @@ def untold(answer: Choice, most: int = MOST_SIZES) -> str:
                 found.setdefault(name, []).append(at.bytes)
     if len(found) > most:
         some = sorted({size for sizes in found.values() for size in sizes})
-        return f"others are {alike} at {_named(some, most)}"
-    named = [f"{way(name)} at {_named(some, most)}" for name, some in found.items()]
+        return f"others are {alike} at {some_sizes(some, most)}"
+    named = [f"{way(name)} at {some_sizes(some, most)}" for name, some in found.items()]
     return f"{alike}: {'; '.join(named)}" if named else ""
 
 
-def _named(some: Sequence[int], most: int) -> str:
+def some_sizes(some: Sequence[int], most: int = MOST_SIZES) -> str:
     """Such as "64 B, 1 KiB", "18 sizes, 2 B to 4 MiB"."""
     if len(some) <= most:
         return ", ".join(map(wording.size, some))

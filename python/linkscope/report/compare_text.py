@@ -87,7 +87,8 @@ def _unchanged(found: Comparison) -> str:
         return nothing if found.count(SAME) or not count else f"{alone} beyond {_noise(found)}"
     if found.unknown == count:
         farthest = _farthest(found).removesuffix(".")
-        return f"cannot tell: of {wording.count(count, 'figure')} no interval between runs is known.{farthest}"
+        figures = "the figure differs" if count == 1 else f"the {count} figures differ"
+        return f"cannot tell: nothing shows how far {figures} from run to run.{farthest}"
     known = wording.count(count - found.unknown, "figure")
     return f"{nothing} in {known}; of {found.unknown} no interval between runs is known"
 

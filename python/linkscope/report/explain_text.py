@@ -21,6 +21,7 @@ from linkscope.analysis.ledger import SATURATED, SIBLINGS, SIZE, Ledger
 from linkscope.analysis.left_out import OF_CPUS, OF_PROCESSES, OF_WORKLOADS, TOGETHER
 from linkscope.listed import listed
 from linkscope.report import wording
+from linkscope.report.choose_caveats import predictions
 from linkscope.report.grid import empty_grid
 
 MOST_UNSEEN = 4
@@ -38,11 +39,9 @@ UNPUBLISHED = "linkscope knows no published figures of"
 MOST_OPEN = 2
 """Figures that may be short, to be named each."""
 OF_SIBLINGS = "siblings: what good ones among them reach in this run, as nothing is published"
-ONE_OF_EACH = (
-    "Of each way and engine the figure furthest below what is expected at its size; `show` may print another size."
-)
+ONE_OF_EACH = "Of each way the size furthest below what is expected; `show` may have others."
 EARLIER = (
-    "`linkscope compare BASE RUN` holds a run against an earlier one; host memory and processes want two runs of each"
+    "`linkscope compare BASE RUN` holds a run against an earlier one; what CPUs and processes do wants two runs of each"
 )
 NO_LINKS = (
     "the imported file does not say what links the node has, so there is nothing to hold its figures against. "
@@ -168,7 +167,7 @@ def grounds(found: Diagnosis) -> str:
     if found.unsure:
         text += f" {_unsure(found.unsure)}"
     together = found.left_out.get(TOGETHER, 0)
-    if together:
+    if together and not found.shortfalls:
         are = "is" if together == 1 else "are"
         text += f" {wording.count(together, 'figure')} {TOGETHER} {are} not judged: no published ones are known."
     return text
@@ -217,6 +216,14 @@ def _of_siblings(found: Diagnosis) -> str:
     return f"{compared}: {alike} within {_limits(some)}, as a fault of all would leave them, too."
 
 
+def _short_from(some: Iterable[Account]) -> str:
+    """ "short below 96 % of it": from where on figures are held to be short, of what is expected."""
+    latencies = [one for one in some if isinstance(one, JudgedLatency)]
+    below = dict.fromkeys(f"{(1 - one.tolerance) * 100:.0f} %" for one in some if not isinstance(one, JudgedLatency))
+    above = [f"above {(1 + TOLERANCE) * 100:.0f} %"] if latencies else []
+    return f"short {' or '.join([*([f'below {wording.either(list(below))}'] if below else []), *above])} of it"
+
+
 def _limits(some: Iterable[Account]) -> str:
     """The least and the most tolerance, in percent."""
     found = [TOLERANCE if isinstance(one, JudgedLatency) else one.tolerance for one in some]
@@ -226,10 +233,7 @@ def _limits(some: Iterable[Account]) -> str:
 def _of_model(found: Diagnosis) -> str:
     """A model is no witness for itself: what others have found of such nodes is, unless the model was given it."""
     told = f"{_against_published(found)} " if found.published else ""
-    if found.studies:
-        study = "STUDY" if len(found.studies) > 1 else found.studies[0]
-        names = f" ({', '.join(found.studies)})" if len(found.studies) > 1 else ""
-        told += f"`linkscope reproduce {study} --machine {found.node}`{names} tells what it predicts. "
+    told += f"{predictions(found.node, found.studies)} " if found.studies else ""
     where = f"`linkscope list machines {found.node}`" if found.packaged else "`linkscope list machines` of its file"
     return f"{told}{where} says what it lacks."
 
@@ -260,7 +264,8 @@ def _nothing(found: Diagnosis) -> str:
     if kinds == {OF_CPUS}:
         return f"{UNPUBLISHED} CPUs. {EARLIER}. `linkscope analyze RUN` tells what memory gives."
     if kinds <= {OF_CPUS, OF_PROCESSES} and not found.accounts:
-        return f"{UNPUBLISHED} messages and collectives. {_of_layer(found)}{EARLIER}."
+        reach = "" if found.layers else " `linkscope analyze RUN` tells what share of their links collectives reach."
+        return f"{UNPUBLISHED} messages and collectives. {_of_layer(found)}{EARLIER}.{reach}"
     if found.links_unknown:
         return f"{NO_LINKS} `linkscope choose RUN` and `linkscope analyze RUN` say what this one tells."
     return (
@@ -331,8 +336,10 @@ def _print_tables(
         console.print(Text(f"? {_path(one)} by {one.method}: {one.told}", style="dim"))
     if SIBLINGS in against:
         console.print(Text(OF_SIBLINGS, style="dim"))
+    every: tuple[Account, ...] = (*accounts, *waits)
     for source in published:
-        console.print(Text(f"{marks[source]} {source}", style="dim"))
+        held = [one for one in every if one.held_against == source]
+        console.print(Text(f"{marks[source]} {source}; {_short_from(held)}", style="dim"))
 
 
 def _print_table(unit: str, some: Sequence[Account], marks: _Marks, measured: str, console: Console) -> None:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import accumulate
+from itertools import accumulate, groupby
 
 from linkscope.analysis.choose import ANY, AtSize, Choice, Choices
+from linkscope.analysis.size_ranges import SizeRange
 from linkscope.analysis.way import interface
 from linkscope.report import wording
 from linkscope.report.choose_caveats import FULL, MAY_BE_FASTER, caveats, meanings, read_as
@@ -19,6 +20,7 @@ from linkscope.report.choose_text import (
     cost,
     rank,
     sizes,
+    some_sizes,
     stakes,
     title,
     untold,
@@ -136,11 +138,13 @@ def _moved(one: Choice) -> tuple[str, str, tuple[str, ...]]:
 
 
 def in_words(one: Choice) -> str:
-    """Its answer by size: "kernel-copy push up to 16 MiB, copy-engine push from 64 MiB", and where that is open."""
+    """Its answer by size: "kernel-copy push up to 16 MiB, copy-engine push from 64 MiB", and where that is open: "mpi
+    from 4 B to 1 KiB and at 4 MiB (not known at 4 KiB, 64 KiB)"."""
     if one.equals:
         return f"{wording.either([way(name) for name in one.rivals])}: none is known to be faster"
     if one.assumed or one.unknown:
-        words = (f"{best(it)} {'at' if it.first == it.last else 'from'} {sizes(it)}" for it in one.ranges)
+        alike = (list(some) for _, some in groupby(one.ranges, key=best))
+        words = (f"{best(some[0])} {' and '.join(map(_at_or_from, some))}" for some in alike)
         return ", ".join(words) + aside(one) + _open(one)
     spans = [
         f"{best(span)} {_span(span.first, span.last, number, len(one.ranges))}"
@@ -149,9 +153,15 @@ def in_words(one: Choice) -> str:
     return ", ".join(spans) + aside(one) + _open(one)
 
 
+def _at_or_from(one: SizeRange) -> str:
+    return f"{'at' if one.first == one.last else 'from'} {sizes(one)}"
+
+
 def _open(one: Choice) -> str:
-    single = untold(one)
-    return f" ({single})" if single else ""
+    """In brackets where others are as good, and at which sizes nobody knows; may be empty."""
+    left_out = sorted({*one.assumed, *one.unknown})
+    told = "; ".join(filter(None, [untold(one), f"not known at {some_sizes(left_out)}" if left_out else ""]))
+    return f" ({told})" if told else ""
 
 
 def _span(first: float, last: float, number: int, count: int) -> str:

@@ -9,7 +9,7 @@ from rich.console import Console
 from rich.table import Table as Grid
 from rich.text import Text
 
-from linkscope.analysis.cell import MODELS_CLOCK
+from linkscope.analysis.cell import MODELS_CLOCK, Cell
 from linkscope.analysis.headline import BUS, RATE_UNIT
 from linkscope.analysis.rivals import set_apart
 from linkscope.analysis.summary import Grouped, Summary, TableSummary
@@ -46,27 +46,38 @@ def print_summary(summary: Summary, console: Console) -> None:
 
 
 def best_at(line: TableSummary) -> str:
-    """Of curves where the best figure is, what the largest size reaches where that is less, and what other kinds of
-    calls reach beyond it: "at 1 MiB by mpi, send; 9.1 at 1 GiB; window 23.7"; empty for other tables."""
+    """Of curves where the best figure is, what it reaches at its largest size where that is less, and what other kinds
+    of calls reach beyond it: "at 1 MiB by mpi, send; 9.1 at 1 GiB; window 23.7"; empty for other tables."""
     if not line.heading.x_name:
         return ""
     at = wording.x_value(line.best.x, line.heading.x_name)
     at = at if line.heading.x_name == "bytes" else f"{wording.x_title(line.heading.x_name)} {at}"
     clock = line.best.regime.partition(",")[0]
-    place, *way = [part for part in line.best.series.split(", ") if part not in (clock, EACH)] or [""]
+    place, *way = _words(line.best, clock)
     said = wording.with_kind(", ".join(way) or place, line.best)
     where = [place if way else said, "" if line.heading.unit == RATE_UNIT or clock == MODELS_CLOCK else clock]
     told = ", ".join(filter(None, where))
     by = f" by {said}" if way else ""
     by += f" ({told})" if told else ""
     apart = [
-        f"{set_apart(one.regime)} {wording.value(one.headline.value.median)} {line.heading.unit}"
+        f"{set_apart(one.regime)} {wording.value(one.headline.value.median)} {line.heading.unit}{_by_another(one, way)}"
         for one in line.apart
         if one.headline
     ]
     if line.last is not None and line.last.headline is not None:
         by += f"; {wording.value(line.last.headline.value.median)} at {wording.size(line.last.bytes)}"
     return f"at {at}{'; '.join([by, *apart])}"
+
+
+def _words(entry: Cell, clock: str) -> list[str]:
+    """Of a curve's name the place, and after it the words of its way."""
+    return [part for part in entry.series.split(", ") if part not in (clock, EACH)] or [""]
+
+
+def _by_another(entry: Cell, way: Sequence[str]) -> str:
+    """ " by mpi": the method of a figure, if it is not that of ``way``."""
+    _, *own = _words(entry, entry.regime.partition(",")[0])
+    return f" by {own[0]}" if own and own[:1] != list(way[:1]) else ""
 
 
 def table_lines(lines: Sequence[TableSummary], width: int, below: Sequence[str] = ()) -> Grid:

@@ -230,7 +230,8 @@ def _header(node: Node, width: float) -> list[str]:
 def _description(node: Node, styles: LinkStyles) -> str:
     """The picture in words, kind by kind."""
     devices = ", ".join(device.id for device in node.devices)
-    return f"{devices}. {'. '.join(text for _, text in styles.entries())}. {styles.note}"
+    entries = [text for _, text in styles.entries()]
+    return ". ".join([devices, *entries, *([styles.note] if entries else [])])
 
 
 def _header_width(node: Node) -> float:

@@ -42,6 +42,8 @@ FEWEST_SAMPLES = 6
 WITHIN_RUN = "†"
 UNKNOWN = "unknown"
 ASSUMED = "~"
+TOO_WIDE = f"intervals beyond a factor of {UNKNOWN_FROM:g}"
+NOT_TOLD = f"left out, as {TOO_WIDE} do not tell the faster"
 OF_NO_SOURCE = "mostly an assumed latency: no source gives it"
 BEYOND = "> peak"
 """Stands where the share of peak would, of figures that no link or memory can have delivered."""
@@ -340,7 +342,7 @@ def _left_out(sizes: Sequence[float]) -> str:
     if not sizes:
         return ""
     ends = " to ".join(dict.fromkeys(size(end) for end in (sizes[0], sizes[-1])))
-    return f" (left out, intervals beyond a factor of {UNKNOWN_FROM:g}: {count(len(sizes), 'size')}, {ends})"
+    return f" ({NOT_TOLD}: {count(len(sizes), 'size')}, {ends})"
 
 
 def _of_places(names: Sequence[str]) -> str:

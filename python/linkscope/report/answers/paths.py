@@ -7,7 +7,7 @@ from polars import DataFrame
 
 from linkscope.analysis.tiers import MERGED, OFF
 from linkscope.report import wording
-from linkscope.report.answers.answer import Answer, Line, figure, how, more, sentence, where, words
+from linkscope.report.answers.answer import Answer, Line, figure, how, more, sentence, span, where, words
 
 MOST_PAIRS = 4
 
@@ -16,10 +16,8 @@ def _peaks(table: DataFrame) -> str:
     least, most = (table.sort("of_peak_median", maintain_order=True).row(place, named=True) for place in (0, -1))
     if len(table) == 1:
         return sentence(f"{_told(least)} reaches {wording.percent(least['of_peak_median'])} of its peak")
-    return (
-        f"Methods reach {wording.percent(least['of_peak_median'])} ({_told(least)}) to "
-        f"{wording.percent(most['of_peak_median'])} ({_told(most)}) of what the hardware would allow."
-    )
+    ends = span(*(f"{wording.percent(line['of_peak_median'])} ({_told(line)})" for line in (least, most)))
+    return f"Methods reach {ends} of what the hardware would allow."
 
 
 def _told(line: Line) -> str:
