@@ -20,7 +20,6 @@ from linkscope.analysis.left_out import TOGETHER
 from linkscope.analysis.matrices import Matrix
 from linkscope.analysis.model_gaps import gaps_of
 from linkscope.analysis.overview import Overview
-from linkscope.analysis.questions import analyze
 from linkscope.analysis.summary import Summary, TableSummary
 from linkscope.report import by_size_text, explain_text, model_gaps_text, wording, workload_text
 from linkscope.report.cell_grid import Notes, Parts, parts_of, print_parts, width_of
@@ -284,15 +283,16 @@ def _odd(
     told = odd(found, lines, diagnosis, MOST_ODD)
     if not told:
         return []
+    further = " (of flows at once: `linkscope analyze RUN scaling`)" if diagnosis.left_out.get(TOGETHER) else ""
     return [
-        Text("\nOdd, and not judged here", style="bold"),
+        Text(f"\nOdd, and not judged here{further}", style="bold"),
         *(_cropped(one.plain, 1, str(one.style), console) for one in told),
     ]
 
 
 def _optional(part: RenderableType) -> bool:
     """Whether it is a command that goes where there is no room."""
-    return isinstance(part, Text) and part.plain.startswith(("linkscope analyze ", "linkscope show RUN --sort "))
+    return isinstance(part, Text) and part.plain.startswith("linkscope show RUN --sort ")
 
 
 def _further(ways: Sequence[tuple[str, str]]) -> list[RenderableType]:
@@ -307,7 +307,6 @@ def terminal_ways(
     if not found.summary.figures:
         return [("linkscope show RUN --full", "every reason")]
     used = [device.id for device in run.node.devices if device.kind == "gpu"] or [run.node.devices[0].id]
-    together = diagnosis.left_out.get(TOGETHER, 0) and analyze(run, ["scaling"])["scaling"].height
     led = any(isinstance(table, CurveSet) and table.leads for table in found.tables)
     rivals = found.workloads or led or any(len(one.ways) > 1 for one in sizes)
     rated = any(line.highest_share is not None for line in found.summary.tables)
@@ -316,7 +315,6 @@ def terminal_ways(
         ("linkscope show RUN --table WORD", f"only its tables; --where {used[0]}"),
         *([("linkscope show RUN --sort of-peak", "those furthest below their peak first")] if rated else []),
         *([("linkscope explain RUN", "what is slow, and why")] if diagnosis.judged or diagnosis.wrong else []),
-        *([("linkscope analyze RUN scaling", "what flows at once keep of their share")] if together else []),
         *([("linkscope choose RUN", "which way is fastest, by size")] if rivals else []),
         *((f"linkscope show RUN --format {name}", f"as {tool} prints it") for name, tool in formats_for(run)),
         ("linkscope report RUN -o PAGE.html", "all of it as one page"),

@@ -38,6 +38,7 @@ from linkscope.report.html_records import Records
 from linkscope.report.html_runs import side_by_side
 from linkscope.report.html_sections import EVEN, chapters, sections_of
 from linkscope.report.html_use import best_collectives, reading, use_maps
+from linkscope.report.odd_text import odd_and_where
 from linkscope.report.provenance import date, machine_state, precision, provenance, remarks
 from linkscope.report.series_band import MOST_SERIES
 from linkscope.report.workload_svg import parts_shown, workload_svg
@@ -107,6 +108,7 @@ def render(shown: RunFile | Excerpt) -> str:
         "header": header,
         "node": node,
         "answer": answer(node, diagnosis, choices, found.summary, found.workloads, gaps),
+        "odd": [one.plain for one in odd_and_where(found, diagnosis)[len(diagnosis.shortfalls) :]],
         "maps": maps,
         "unmapped": len(choices.answers) - len(maps),
         "read_as": reading(choices),
