@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field, replace
@@ -89,12 +90,14 @@ class Question:
 @dataclass(frozen=True)
 class AtSize:
     """Of every rival measured at ``bytes`` what it costs more than the best there, 0.12 for 12 %; who are equals there;
-    and of whom the interval reaches beyond ``UNKNOWN_FROM``."""
+    of whom the interval reaches beyond ``UNKNOWN_FROM``; and of every rival the ``least`` that it costs more, by its
+    interval and the best one's."""
 
     bytes: int
     excess: tuple[tuple[str, float], ...]
     best: tuple[str, ...]
     unknown: tuple[str, ...] = ()
+    least: tuple[tuple[str, float], ...] = ()
 
     @property
     def told(self) -> tuple[tuple[float, str], ...]:
@@ -148,10 +151,10 @@ class Choice:
 
     @property
     def dearest(self) -> tuple[float, str, AtSize] | None:
-        """Where the wrong way costs most, and which; of sizes at which both are known, if any."""
+        """Where the wrong way surely costs most, and which; of sizes at which both are known, if any."""
         known = [(share, name, at) for at in self.sizes for share, name in at.told]
         every = [(share, name, at) for at in self.sizes for name, share in at.excess if name not in at.best]
-        return max(known or every, key=lambda one: one[0], default=None)
+        return max(known or every, key=lambda one: (dict(one[2].least).get(one[1], one[0]), one[0]), default=None)
 
     @property
     def spread(self) -> float:
@@ -450,8 +453,11 @@ def _disagreement(names: Sequence[str], lines: polars.DataFrame) -> tuple[float,
 
 def _at(rivals: Rivals, size: float) -> AtSize:
     over = [(name, difference(rivals, name, size)) for name in rivals if size in rivals[name]]
+    ordered = tuple(sorted(over, key=lambda one: one[1]))
     unknown = tuple(name for name, _ in over if rivals[name][size].unknown)
-    return AtSize(int(size), tuple(sorted(over, key=lambda one: one[1])), tuple(sorted(equals(rivals, size))), unknown)
+    best = rivals[ordered[0][0]][size]
+    least = tuple((name, math.expm1(rivals[name][size].over(best)[1])) for name, _ in ordered)
+    return AtSize(int(size), ordered, tuple(sorted(equals(rivals, size))), unknown, least)
 
 
 def _within(size: float, ranges: Sequence[SizeRange]) -> bool:

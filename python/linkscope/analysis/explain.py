@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 from linkscope.analysis.by_flow import apart
 from linkscope.analysis.causes import NO_PEER_ACCESS, Likely, Surroundings, likely, lost_pair
 from linkscope.analysis.contention import Crowd, crowds
+from linkscope.analysis.known_collectives import JudgedCollective, known_collectives
 from linkscope.analysis.latencies import JudgedLatency, latencies
 from linkscope.analysis.layers import Layer, layers
 from linkscope.analysis.ledger import NVSWITCH, SIBLINGS, Ledger, ledgers
@@ -81,15 +82,15 @@ class FailedCases:
 
 @dataclass(frozen=True, repr=False)
 class Diagnosis(Displayed):
-    """``accounts``: of every path that could be judged; ``latencies`` of GPUs, judged alike. ``unsure``: figures that
-    are not short for sure, but of which the interval reaches below what is expected by more than the tolerance.
-    ``unjudged``: paths with nothing to hold them against. ``left_out``: how many other figures the run has, by why
-    nobody can say what to expect of them. ``layers``: what a method adds to the one below it. ``failed``: cases that
-    failed, by why. ``notices``: what the run says of itself, such as that it is an excerpt, or that other work ran.
-    ``packaged``: whether the node is described as one that comes with linkscope; ``studies`` that measured such a node.
-    ``predicted``: how many of the figures that were held against what is known a model was not given.
-    ``links_unknown``: it is an import that was told neither run nor machine. ``unseen``: GPUs of the node of which
-    nothing was judged."""
+    """``accounts``: of every path that could be judged; ``latencies`` of GPUs and ``collectives``, judged alike.
+    ``unsure``: figures that are not short for sure, but of which the interval reaches below what is expected by more
+    than the tolerance. ``unjudged``: paths with nothing to hold them against. ``left_out``: how many other figures the
+    run has, by why nobody can say what to expect of them. ``layers``: what a method adds to the one below it.
+    ``failed``: cases that failed, by why. ``notices``: what the run says of itself, such as that it is an excerpt, or
+    that other work ran. ``packaged``: whether the node is described as one that comes with linkscope; ``studies`` that
+    measured such a node. ``predicted``: how many of the figures that were held against what is known a model was not
+    given. ``links_unknown``: it is an import that was told neither run nor machine. ``unseen``: GPUs of the node of
+    which nothing was judged."""
 
     node: str
     modelled: bool
@@ -107,6 +108,7 @@ class Diagnosis(Displayed):
     predicted: int = 0
     links_unknown: bool = False
     unseen: tuple[str, ...] = ()
+    collectives: tuple[JudgedCollective, ...] = ()
 
     @property
     def wrong(self) -> bool:
@@ -116,7 +118,7 @@ class Diagnosis(Displayed):
     @property
     def judged(self) -> int:
         """How many figures were held against an expectation."""
-        return len(self.accounts) - self.unjudged + self.judged_latencies
+        return len(self.accounts) - self.unjudged + self.judged_latencies + len(self.collectives)
 
     @property
     def judged_latencies(self) -> int:
@@ -137,7 +139,7 @@ class Diagnosis(Displayed):
     def to_json(self) -> Json:
         """A JSON-ready dict."""
         found = asdict(self)
-        for name in ("accounts", "latencies", "unsure", "layers"):
+        for name in ("accounts", "latencies", "collectives", "unsure", "layers"):
             found[name] = [one.to_json() for one in getattr(self, name)]
         return found
 
@@ -159,6 +161,9 @@ def explain(run: RunFile) -> Diagnosis:
         _together(one) for one in crowds(run.rows, accounts, paths)
     ]
     found += _unreachable(where, paths, found)
+    collectives = known_collectives(run.rows, paths)
+    if not any(one.kind == "peer" for one in found):
+        found += _slow_collectives(collectives)
     packaged, links_unknown = is_packaged(node), bool(tool) and not node.links
     flows = {row.id: row.case["flows"][0] for row in run.rows}
     every: tuple[Account, ...] = (*accounts, *waits)
@@ -174,17 +179,18 @@ def explain(run: RunFile) -> Diagnosis:
         latencies=tuple(waits),
         unsure=tuple(unsure),
         unjudged=sum(one.expected_gbps is None for one in accounts),
-        left_out=left_out(parts, {one.id for one in every}, links_unknown),
+        left_out=left_out(parts, {one.id for one in (*every, *collectives)}, links_unknown),
         layers=layers(run.rows),
         failed=_failed(run.with_status("failed")),
         notices=(*([f"imported from {tool}"] if tool else []), *(found.why for found in spoilers(run)), *run.notices),
         links_unknown=links_unknown,
-        unseen=_unseen(node, every),
+        unseen=_unseen(node, every, collectives),
+        collectives=collectives,
     )
 
 
-def _unseen(node: Node, judged: Iterable[Account]) -> tuple[str, ...]:
-    seen = {gpu for one in judged if one.held_against for gpu in one.gpus}
+def _unseen(node: Node, judged: Iterable[Account], collectives: Iterable[JudgedCollective]) -> tuple[str, ...]:
+    seen = {gpu for one in (*judged, *collectives) if one.held_against for gpu in one.gpus}
     return tuple(gpu.id for gpu in node.of_kind("gpu") if gpu.id not in seen)
 
 
@@ -274,6 +280,23 @@ def _shortfalls(
             still = [one for one in some if one.kind == kind and not _told(one, found)]
             found += _unknown(kind, still, [one for one in open_ if one.kind == kind], switched)
     return found
+
+
+def _slow_collectives(some: Iterable[JudgedCollective]) -> list[Shortfall]:
+    """One thing for each collective and its GPUs."""
+    groups: dict[tuple[str, tuple[str, ...]], list[JudgedCollective]] = {}
+    for one in some:
+        if one.short:
+            groups.setdefault((one.collective, one.gpus), []).append(one)
+    return [
+        Shortfall(
+            *(gpus, "peer", f"slow {collective} of all together", UNKNOWN, median(one.missing for one in short)),
+            evidence=(max(short, key=lambda one: one.missing).told,),
+            decide="a run of the suite default judges the links; NCCL_DEBUG=INFO tells algorithm and channels",
+            ids=tuple(one.id for one in short),
+        )
+        for (collective, gpus), short in groups.items()
+    ]
 
 
 def _slow_engines(open_: Sequence[Ledger]) -> list[list[Ledger]]:

@@ -7,6 +7,7 @@ from typing import Any
 import polars
 
 from linkscope.analysis.movement import with_movement
+from linkscope.analysis.size_ranges import Cost
 
 ENOUGH = 0.95
 """Of the best rate."""
@@ -20,7 +21,7 @@ SCHEMA: dict[str, Any] = {
     **{"bytes": polars.Int64, "processes": polars.Int32, "fewest_threads": polars.Int32, "most_threads": polars.Int32},
     **dict.fromkeys(("fewest_gbps", "gbps", "gbps_low", "gbps_high", "speedup"), polars.Float64),
     **{"best_threads": polars.Int32, "enough_threads": polars.Int32, "efficiency": polars.Float64},
-    "modelled": polars.Boolean,
+    **{"clear": polars.Boolean, "modelled": polars.Boolean},
 }
 
 
@@ -30,7 +31,8 @@ def threads(figures: polars.DataFrame) -> polars.DataFrame:
 
     ``gbps`` is the best rate, with ``best_threads``; ``enough_threads``: the fewest that reach 95 % of it, as far as
     was measured. ``speedup``: the best rate over that of ``fewest_threads``; ``efficiency``: speedup over how many
-    times more ``enough_threads`` are. ``others``: the parameters but the threads.
+    times more ``enough_threads`` are. ``clear``: the intervals of these two rates tell them apart. ``others``: the
+    parameters but the threads.
     """
     parameters = polars.col("parameters").cast(polars.String)
     usable = with_movement(
@@ -60,6 +62,12 @@ def threads(figures: polars.DataFrame) -> polars.DataFrame:
                 **{"fewest_gbps": first["gbps"], "best_threads": best["threads"], "enough_threads": enough},
                 **{name: best[name] for name in ("gbps", "gbps_low", "gbps_high")},
                 **{"speedup": speedup, "efficiency": speedup / (enough / first["threads"])},
+                "clear": _cost(first).dearer_than(_cost(best)),
             }
         )
     return polars.DataFrame(found, schema=SCHEMA, orient="row")
+
+
+def _cost(line: dict[str, Any]) -> Cost:
+    """Seconds a gigabyte."""
+    return Cost(1 / line["gbps"], 1 / line["gbps_high"], 1 / line["gbps_low"])

@@ -58,7 +58,7 @@ class ProgressLines:
             self._say("round 1: first figures; those of all rounds follow at the end")
         if number and self._job is not None:
             extra = number - self._job.rounds.least
-            wide = "" if extra < 0 else " whose figures are wide"
+            wide = "" if extra < 0 else " that more rounds may make narrower"
             if extra <= 0 or self._now() - self._said_at > QUIET_S:
                 self._say(f"round {number + 1}: {wording.count(len(run), 'case')}{wide}, {self._left()}")
 

@@ -131,7 +131,7 @@ def choose(
         verdict = choose_text.verdict(found, asked)
         print_json({**found.to_json(), "verdict": verdict, **({"origin": origin} if origin else {})})
     else:
-        model = choose_caveats.of_model(run_read.node)
+        model = choose_caveats.of_model(run_read.node, found)
         (choose_text.show_all if full else choose_text.show)(found, wording.titled(run_read), out(), asked, model)
     return 0
 

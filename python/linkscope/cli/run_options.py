@@ -39,7 +39,9 @@ Precision = Annotated[
 Budget = Annotated[str | None, typer.Option(help="Time of the whole run; wide figures get what is left. 60s; or 60.")]
 Rounds = Annotated[
     str | None,
-    typer.Option(help="Visit each case so often, in new processes; default 3:6, up to six where figures are wide."),
+    typer.Option(
+        help="Visit each case so often, in new processes; default 3:6, up to six where that may narrow figures."
+    ),
 ]
 Clock = Annotated[
     str | None, typer.Option(help="Time all cases by this clock, device, host or batch; default: as the suite says.")

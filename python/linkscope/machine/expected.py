@@ -1,4 +1,4 @@
-"""Expected: what healthy paths of known devices reach and how long they take, from machines/expected/links.yaml."""
+"""Expected: what healthy paths and collectives of known devices reach, from machines/expected/links.yaml."""
 
 from __future__ import annotations
 
@@ -55,6 +55,28 @@ def expected_latency(device: str, link: str, case: Mapping[str, Any]) -> Expecte
     for entry in _data()["latencies"]:
         if case == entry["case"] and re.search(entry["device"], device) and link.startswith(entry["link"]):
             return ExpectedLatency(entry["ns"], entry["source"])
+    return None
+
+
+@dataclass(frozen=True)
+class ExpectedCollective:
+    """``share`` of the most that links allow, of bus bandwidth; of at least ``from_bytes``."""
+
+    share: float
+    tolerance: float
+    from_bytes: int
+    source: str
+
+
+def expected_collective(
+    device: str, link: str, method: str, collective: str, members: int
+) -> ExpectedCollective | None:
+    """Of a GPU's model name, the kind of link to its GPU switch, a method, a collective and how many GPUs take part;
+    None: nobody has published it."""
+    for entry in _data()["collectives"]:
+        share = entry["shares"].get(members) if (method, collective) == (entry["method"], entry["collective"]) else None
+        if share is not None and re.search(entry["device"], device) and link.startswith(entry["link"]):
+            return ExpectedCollective(share, entry["tolerance"], entry["from_bytes"], entry["source"])
     return None
 
 

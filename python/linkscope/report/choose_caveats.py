@@ -41,6 +41,7 @@ ONE_RUN = (
     "What CPUs move changes from run to run by more than one run can know: `linkscope choose RUN1 RUN2 RUN3` answers "
     "from several."
 )
+STILL_ASSUMED = "At the sizes above them it is up to half of the time."
 _WITHIN_ONE = "that one of these runs has and no other: their intervals hold within that run."
 SOME_OF_ONE_RUN, ALL_OF_ONE_RUN = (
     f"One run alone: with figures {_WITHIN_ONE}",
@@ -85,7 +86,7 @@ def caveats(found: Choices) -> list[str]:
     if found.empty:
         told.append("Messages of 0 B move nothing, and are not ranked.")
     if found.assumed:
-        told.append(f"Left out: sizes at which the time of any way is {wording.OF_NO_SOURCE}.")
+        told.append(f"Left out: sizes at which the time of any way is {wording.OF_NO_SOURCE}. {STILL_ASSUMED}")
     if any(one.launches_aside for one in found.answers):
         told.append(LAUNCHES)
     if any(CALLS_INCLUDED in one.conditions[0] for one in (*found.unrivalled, *(it.question for it in found.answers))):
@@ -93,11 +94,15 @@ def caveats(found: Choices) -> list[str]:
     return told
 
 
-def of_model(node: Node) -> list[str]:
-    """What a described node's figures rest on beside their sources, and what tells more; of other nodes nothing."""
+def of_model(node: Node, found: Choices) -> list[str]:
+    """What a described node's figures rest on beside their sources, but for methods that the answers do not have, and
+    what tells more; of other nodes nothing."""
     if not node.modelled:
         return []
+    words = {word for one in found.answers for name in one.rivals for word in name.split()}
+    others = {name for name in node.methods if name not in words}
     heads = [note.removeprefix(ASSUMED).partition(":")[0] for note in node.notes if note.startswith(ASSUMED)]
+    heads = [head for head in heads if not others & {*head.split()}]
     told = [f"No source gives, so the description assumes: {'; '.join(heads)}."] if heads else []
     if is_packaged(node):
         told += [

@@ -15,6 +15,7 @@ from rich.text import Text
 
 from linkscope.analysis.conditions import differing
 from linkscope.analysis.explain import Account, Diagnosis, Shortfall
+from linkscope.analysis.known_collectives import JudgedCollective
 from linkscope.analysis.latencies import TOLERANCE, JudgedLatency
 from linkscope.analysis.layers import Added
 from linkscope.analysis.ledger import SATURATED, SIBLINGS, SIZE, Ledger
@@ -22,13 +23,14 @@ from linkscope.analysis.left_out import OF_CPUS, OF_PROCESSES, OF_WORKLOADS, TOG
 from linkscope.listed import listed
 from linkscope.report import wording
 from linkscope.report.choose_caveats import predictions
+from linkscope.report.explain_collectives import as_known, print_collectives
 from linkscope.report.grid import empty_grid
 
 MOST_UNSEEN = 4
 """GPUs that are named one by one."""
 MOST_LINES = 40
 MOST_LINES_OF_TABLE = 14
-UNITS = {"GB/s": "both: of two directions together", "ns": "whose memory answers > who waits"}
+UNITS = {"GB/s": "<>: both directions together", "ns": "whose memory answers > who waits"}
 STEPS = {"line": "line rate", "engine": "what is left of it by packets and the engine's own ceiling"}
 """Columns that are printed where they fit."""
 UNSURE = " ?"
@@ -71,6 +73,7 @@ def _show(found: Diagnosis, most: int, console: Console) -> None:
     worst = _worst(told)[:most]
     _print_head(found, shown, console)
     _print_tables(found, [*worst, *(one for one in _odd(found, shown) if one not in worst)], [], console)
+    print_collectives(found.collectives, console)
     if worst:
         console.print(Text(ONE_OF_EACH, style="dim"))
     _print_left_out(found, console)
@@ -84,6 +87,7 @@ def show_all(found: Diagnosis, console: Console) -> None:
     _print_head(found, found.shortfalls, console)
     waits = [one for one in found.latencies if one.expected_ns is not None]
     _print_tables(found, found.accounts, waits, console)
+    print_collectives(found.collectives, console, full=True)
     _print_left_out(found, console)
 
 
@@ -133,6 +137,8 @@ def headline(found: Diagnosis) -> str:
         if cannot_tell(found):
             figures = wording.count(found.published, "figure")
             return f"{_failures(found)}Cannot tell: of all {figures} with published ones intervals leave it open."
+        if len(found.collectives) == found.judged:
+            return f"{_failures(found)}{as_known(found.collectives)}{_unseen(found)}"
         if not found.accounts or any(one.held_against == SIBLINGS for one in found.accounts):
             paths = f"Paths with published figures are as fast on this node as they should be{but}."
             return f"{_failures(found)}{paths}{_unseen(found)}"
@@ -191,7 +197,7 @@ def _of_published(found: Diagnosis) -> str:
     known = f"{wording.count(found.published, 'figure')} held against what such nodes are known to reach"
     if found.shortfalls:
         return f"{known}."
-    every: tuple[Account, ...] = (*found.accounts, *found.latencies)
+    every: tuple[Account | JudgedCollective, ...] = (*found.accounts, *found.latencies, *found.collectives)
     limits = _limits(one for one in every if one.held_against not in ("", SIBLINGS))
     open_ = _open(found)
     if open_ == found.published:
@@ -224,7 +230,7 @@ def _short_from(some: Iterable[Account]) -> str:
     return f"short {' or '.join([*([f'below {wording.either(list(below))}'] if below else []), *above])} of it"
 
 
-def _limits(some: Iterable[Account]) -> str:
+def _limits(some: Iterable[Account | JudgedCollective]) -> str:
     """The least and the most tolerance, in percent."""
     found = [TOLERANCE if isinstance(one, JudgedLatency) else one.tolerance for one in some]
     return " to ".join(dict.fromkeys(f"{one * 100:.0f} %" for one in (min(found), max(found))))
@@ -263,7 +269,7 @@ def _nothing(found: Diagnosis) -> str:
         )
     if kinds == {OF_CPUS}:
         return f"{UNPUBLISHED} CPUs. {EARLIER}. `linkscope analyze RUN` tells what memory gives."
-    if kinds <= {OF_CPUS, OF_PROCESSES} and not found.accounts:
+    if kinds <= {OF_CPUS, OF_PROCESSES} and not found.accounts and not (found.links_unknown and found.unseen):
         reach = "" if found.layers else " `linkscope analyze RUN` tells what share of their links collectives reach."
         return f"{UNPUBLISHED} messages and collectives. {_of_layer(found)}{EARLIER}.{reach}"
     if found.links_unknown:
@@ -452,13 +458,9 @@ def _line(one: Account) -> _Entry:
 
 
 def _path(one: Ledger) -> str:
-    """Such as "gpu:0 > gpu:1 push"."""
-    return f"{one.source} > {one.destination} {_driver(one.way)}".rstrip()
-
-
-def _driver(way: str) -> str:
-    """The ends say whether it is host or GPU; who drives it they do not."""
-    return {"peer-write": "push", "peer-read": "pull"}.get(way, "both" if way.endswith("+both") else "")
+    """Such as "gpu:0 > gpu:1 push"; the ends say whether it is host or GPU, who drives it they do not."""
+    driver = {"peer-write": "push", "peer-read": "pull"}.get(one.way.removesuffix("+both"), "")
+    return f"{one.source} {'<>' if one.both else '>'} {one.destination} {driver}".rstrip()
 
 
 def _rate(gbps: float | None) -> str:

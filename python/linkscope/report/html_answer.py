@@ -9,6 +9,7 @@ from markupsafe import Markup
 
 from linkscope.analysis.choose import Choices
 from linkscope.analysis.explain import Diagnosis, Shortfall
+from linkscope.analysis.known_collectives import JudgedCollective
 from linkscope.analysis.ledger import SIBLINGS, Ledger
 from linkscope.analysis.link_shares import link_shares
 from linkscope.analysis.summary import Summary
@@ -97,14 +98,14 @@ def answer(
         use=tuple(uses(choices)),
         use_notes=tuple(use_notes(choices)),
         findings=found.shortfalls,
-        judged=tuple(_judged(found.accounts)),
+        judged=tuple(_judged(found)),
         picture=Markup(picture(node, found)),
     )
 
 
 def picture(node: Node, found: Diagnosis) -> str:
     """The node, links coloured by measured over expected; by their peaks where nothing could be judged."""
-    if not found.judged:
+    if not found.judged or len(found.collectives) == found.judged:
         return draw(node)
     blamed = {word for one in found.shortfalls for where in one.where for word in where.split(" > ")}
     return draw(node, JudgedStyles(node.links, link_shares(found.accounts, Paths(node)), blamed))
@@ -127,21 +128,23 @@ def _sentences(summary: Summary) -> list[str]:
     return lines
 
 
-def _judged(accounts: Iterable[Ledger]) -> list[Judged]:
-    """A line for each way and engine, in the order of the run."""
-    groups: dict[tuple[str, str, str], list[Ledger]] = {}
-    for one in accounts:
+def _judged(found: Diagnosis) -> list[Judged]:
+    """A line for each way and engine, in the order of the run, and for each collective."""
+    groups: dict[tuple[str, ...], list[Ledger | JudgedCollective]] = {}
+    for one in found.accounts:
         if one.expected_gbps is not None:
-            groups.setdefault((one.way, one.method, one.link), []).append(one)
-    return [_line(members) for members in groups.values()]
+            groups.setdefault((_WAYS.get(one.way, one.way), one.method, one.link), []).append(one)
+    for each in found.collectives:
+        groups.setdefault((f"{each.name}, bus bandwidth", each.method), []).append(each)
+    return [_line(way, members) for (way, *_), members in groups.items()]
 
 
-def _line(members: Sequence[Ledger]) -> Judged:
+def _line(way: str, members: Sequence[Ledger | JudgedCollective]) -> Judged:
     one = members[0]
     shares = [1 - member.missing for member in members]
     sources = dict.fromkeys(member.held_against for member in members)
     return Judged(
-        way=_WAYS.get(one.way, one.way),
+        way=way,
         method=one.method,
         line=_rates(member.line_gbps for member in members),
         expected=_rates(member.expected_gbps for member in members),

@@ -122,12 +122,13 @@ def _shared_gpus(one: WorkloadTable) -> list[str]:
 def _gain(one: WorkloadTable, best: TimedWay, base: TimedWay | None) -> str:
     if base is None:
         lacks = next((gone for gone in one.missing if gone.baseline), None)
-        return f". The study's baseline has no time: {lacks.reason}" if lacks is not None else ""
+        return f". The application's own code has no time: {lacks.reason}" if lacks is not None else ""
     reason = f": {one.stood_in_for}" if one.stood_in_for else ""
-    why = f", which stands in for the study's baseline{reason}" if reason else ""
-    whose = base.name if why else f"the study's baseline ({base.name})"
+    why = f", which stands in for the application's own code{reason}" if reason else ""
+    whose = base.name if why else f"the application's own code ({base.name})"
     if best is base:
-        return f". It {'stands in for' if why else 'is'} the study's baseline{reason}" if len(one.ways) > 1 else ""
+        does = f"It {'stands in for' if why else 'is'} what the application's own code does{reason}"
+        return f". {does}" if len(one.ways) > 1 else ""
     told = best.speedup
     if told is None:
         return ""

@@ -123,7 +123,8 @@ def _threads(table: DataFrame) -> str:
     open_ended = ", the most that were tried," if best["enough_threads"] == best["most_threads"] else ""
     reach = "reaches" if best["enough_threads"] == 1 else "reach"
     several = best["enough_threads"] > best["fewest_threads"]
-    faster = f", which is x{best['speedup']:.3g} that of {best['fewest_threads']}" if several else ""
+    open_ = "" if best["clear"] else ", but intervals cannot tell the two apart"
+    faster = f", which is x{best['speedup']:.3g} that of {best['fewest_threads']}{open_}" if several else ""
     return (
         f"{enough}{open_ended} {reach} 95 % of the best rate, {wording.value(best['gbps'])} GB/s{faster} "
         f"({words(best['path'], _work(best))})."
@@ -142,7 +143,7 @@ THREADS = Answer(
         "best GB/s": lambda line: wording.value(line["gbps"]),
         "with": lambda line: str(line["best_threads"]),
         "95 % with": lambda line: str(line["enough_threads"]),
-        "speedup": lambda line: f"x{line['speedup']:.3g}",
+        "speedup": lambda line: f"x{line['speedup']:.3g}{'' if line['clear'] else ' ?'}",
         "per thread": lambda line: wording.percent(line["efficiency"]),
     },
     order=lambda table: table.sort("bytes", descending=True, maintain_order=True),
