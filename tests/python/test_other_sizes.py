@@ -7,7 +7,7 @@ from typing import Any
 from linkscope.launch.job import Request, prepare
 from linkscope.results.other_sizes import MOST_NAMED, other_sizes
 
-PART = "at a part of the sizes asked for (--sizes), as the suite plans"
+PART = "at fewer sizes than --sizes named, as the suite goes no further"
 
 
 def case(name: str, size: int, suite: str = "s") -> dict[str, Any]:

@@ -143,6 +143,21 @@ def test_threads_beyond_those_that_suffice_are_not_counted() -> None:
     assert (streamed["best_threads"], streamed["others"]) == (8, "non_temporal=1")
     assert plain["speedup"] == pytest.approx(3.03, rel=0.01)
     assert plain["efficiency"] == pytest.approx(3.03 / 4, rel=0.01)
+    assert (plain["clear"], streamed["clear"]) == (True, True)
+
+
+@pytest.mark.parametrize(("noise", "clear"), [(0.0005, True), (0.4, False)])
+def test_more_threads_are_faster_only_where_intervals_say_so(noise: float, clear: bool) -> None:
+    rows = []
+    for number, rate in ((1, 10.0), (2, 13.0)):
+        flow = made.flow("numa:0", "numa:0", SIZE, "memcpy", parameters={"threads": number})
+        case = made.case(f"{number}", [flow], {"figure": "first"})
+        rows.append(made.ok(case, [made.seconds(SIZE, rate, f"{number}", noise=noise)]))
+    run = made.run(found=rows)
+    (line,) = table(run, "threads").to_dicts()
+    assert line["clear"] is clear
+    said = answers_text.conclusion("threads", table(run, "threads"))
+    assert ("intervals cannot tell" in said) != clear
 
 
 @pytest.mark.parametrize(

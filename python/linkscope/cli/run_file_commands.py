@@ -121,8 +121,8 @@ def choose(
         err().print(f"wrote {output}", highlight=False)
         return 0
     whole = several or ([run_read] if isinstance(run_read, RunFile) else [])
-    sizes = dict.fromkeys(map(unasked, whole))
-    for notice in (*run_read.notices, *filter(None, sizes)):
+    sizes = [f"{run.path}: {told}" if several else told for run in whole if (told := unasked(run))]
+    for notice in (*run_read.notices, *sizes):
         err().print(notice, highlight=False, markup=False, soft_wrap=True)
     found = find(figures_of(run_read), several)
     asked = workloads(run_read.rows, Paths(run_read.node)) if isinstance(run_read, RunFile) else ()

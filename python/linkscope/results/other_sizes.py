@@ -20,8 +20,8 @@ ROUNDED = 2
 
 def other_sizes(cases: Iterable[Json], asked: object) -> list[str]:
     """Suite rows whose smallest or largest size is another than ``asked``, each with its own, a line for those "at
-    sizes of their own: chase-gpu and chase-host (2 MiB)", and one for those "at a part of the sizes asked for
-    (--sizes), as the suite plans". Empty where there is none, or nothing was asked for.
+    sizes of their own: chase-gpu and chase-host (2 MiB)", and one for those "at fewer sizes than --sizes named, as the
+    suite goes no further". Empty where there is none, or nothing was asked for.
 
     Cases without bytes (barriers, calls) have no size. ``asked`` is as `--sizes` takes it; what is no list of sizes, as
     a run file may hold, asks for nothing.
@@ -39,7 +39,7 @@ def other_sizes(cases: Iterable[Json], asked: object) -> list[str]:
     others = {row: ends for row, ends in rows.items() if not all(map(_alike, ends, (wanted[0], wanted[-1])))}
     some = {row: ends for row, ends in others.items() if all(any(_alike(end, one) for one in wanted) for end in ends)}
     own = {row: ends for row, ends in others.items() if row not in some}
-    kinds = (("at sizes of their own", own), ("at a part of the sizes asked for (--sizes), as the suite plans", some))
+    kinds = (("at sizes of their own", own), ("at fewer sizes than --sizes named, as the suite goes no further", some))
     return [f"{kind}: {_named(found, set(rows))}" for kind, found in kinds if found]
 
 
