@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from statistics import median
@@ -11,6 +10,7 @@ from typing import Any, TypeVar
 from linkscope.analysis.by_flow import apart
 from linkscope.analysis.causes import NO_PEER_ACCESS, Likely, Surroundings, likely, lost_pair
 from linkscope.analysis.contention import Crowd, crowds
+from linkscope.analysis.failed_cases import FailedCases, failed_cases
 from linkscope.analysis.known_collectives import JudgedCollective, known_collectives
 from linkscope.analysis.latencies import JudgedLatency, latencies
 from linkscope.analysis.layers import Layer, layers
@@ -24,14 +24,13 @@ from linkscope.machine.described import is_packaged
 from linkscope.machine.node import Node
 from linkscope.machine.paths import Paths
 from linkscope.machine.state import MachineState
-from linkscope.results.row import Row, origin_name
+from linkscope.results.row import origin_name
 from linkscope.results.run_file import RunFile
 
 Json = dict[str, Any]
 UNKNOWN = "unknown"
 FABRICS = ("nvlink", "xgmi")
 """Kinds of links over which GPUs always reach each other."""
-_NUMBER = re.compile(r"\d+")
 _LOCATED = 0.8
 """Share of a GPU's paths that must be slow for the GPU to be the place."""
 _EVERYWHERE = 0.95
@@ -69,15 +68,6 @@ class Shortfall:
     decide: str
     ids: tuple[str, ...]
     late: bool = False
-
-
-@dataclass(frozen=True)
-class FailedCases:
-    """How many cases failed for one ``reason`` (numbers apart), the GPUs that all of them use, and their ids."""
-
-    reason: str
-    where: tuple[str, ...]
-    ids: tuple[str, ...]
 
 
 @dataclass(frozen=True, repr=False)
@@ -181,7 +171,7 @@ def explain(run: RunFile) -> Diagnosis:
         unjudged=sum(one.expected_gbps is None for one in accounts),
         left_out=left_out(parts, {one.id for one in (*every, *collectives)}, links_unknown),
         layers=layers(run.rows),
-        failed=_failed(run.with_status("failed")),
+        failed=failed_cases(run.with_status("failed")),
         notices=(*([f"imported from {tool}"] if tool else []), *(found.why for found in spoilers(run)), *run.notices),
         links_unknown=links_unknown,
         unseen=_unseen(node, every, collectives),
@@ -192,25 +182,6 @@ def explain(run: RunFile) -> Diagnosis:
 def _unseen(node: Node, judged: Iterable[Account], collectives: Iterable[JudgedCollective]) -> tuple[str, ...]:
     seen = {gpu for one in (*judged, *collectives) if one.held_against for gpu in one.gpus}
     return tuple(gpu.id for gpu in node.of_kind("gpu") if gpu.id not in seen)
-
-
-def _failed(rows: Iterable[Row]) -> tuple[FailedCases, ...]:
-    """The most frequent reason first."""
-    groups: dict[str, list[Row]] = {}
-    for row in rows:
-        groups.setdefault(_NUMBER.sub("…", row.reason or "no reason recorded"), []).append(row)
-    found = []
-    for some in groups.values():
-        shared = set.intersection(*(_gpus_of(row) for row in some))
-        found.append(FailedCases(some[0].reason or "", tuple(sorted(shared)), tuple(row.id for row in some)))
-    return tuple(sorted(found, key=lambda one: -len(one.ids)))
-
-
-def _gpus_of(row: Row) -> set[str]:
-    flows = row.case["flows"]
-    ends = [end for flow in flows for end in (flow.get("source"), flow.get("destination"), *flow.get("members", ()))]
-    named = {flow["executor"] for flow in flows} | {end["device"] for end in ends if end}
-    return {name for name in named if name.startswith("gpu:")}
 
 
 def _unreachable(where: Surroundings, paths: Paths, found: Sequence[Shortfall]) -> list[Shortfall]:
