@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import io
+import json
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
+from typing import Any
 
+import planted_faults as faults
 import pytest
 from rich.console import Console
 
@@ -17,10 +20,12 @@ from linkscope.machine.described import load_machine
 from linkscope.machine.expected import expected_collective
 from linkscope.report import explain_text
 from linkscope.report.html import render
+from linkscope.report.html_answer import picture
 from linkscope.results.interval import scaled
 from linkscope.results.row import Row
 from linkscope.results.run_file import RunFile
 
+Json = dict[str, Any]
 FIXTURES = Path(__file__).parents[1] / "fixtures"
 NCCL_TESTS = FIXTURES / "importers" / "nccl-tests-2.19.txt"
 
@@ -30,19 +35,36 @@ def recorded() -> RunFile:
     return RunFile.read(FIXTURES / "runs" / "h200x4-direct.jsonl")
 
 
-def slower(row: Row, factor: float, low: float = 1.0) -> Row:
+@cache
+def default() -> RunFile:
+    return RunFile.read(FIXTURES / "runs" / "h200x4-default.jsonl")
+
+
+def known_row() -> Row:
+    (one,) = explain(recorded()).collectives
+    return next(row for row in recorded().rows if row.id == one.id)
+
+
+def changed(row: Row, factor: float = 1.0, low: float = 1.0, notes: tuple[str, ...] | None = None, **case: Any) -> Row:
     """With a rate so many times as high, of which the interval reaches down to ``low`` of it."""
     (flow,) = row.flows
     assert flow.gbps is not None
     rate = scaled(flow.gbps, factor)
-    return replace(row, flows=(replace(flow, gbps=replace(rate, low=rate.median * low, high=rate.median)),))
+    told = flow.notes if notes is None else notes
+    flow = replace(flow, gbps=replace(rate, low=rate.median * low, high=rate.median), notes=told)
+    raw = {**row.raw, "case": {**row.case, **case}}
+    return replace(Row.from_json(raw), flows=(flow,))
 
 
-def judged(factor: float, low: float = 1.0) -> Diagnosis:
-    """Of the recorded run with its large all-reduces by NCCL so many times as fast."""
-    ids = {one.id for one in explain(recorded()).collectives}
-    rows = tuple(slower(row, factor, low) if row.id in ids else row for row in recorded().rows)
-    return explain(replace(recorded(), rows=rows))
+def members(row: Row, **more: Any) -> Json:
+    """The case's flows with other ends."""
+    (flow,) = row.case["flows"]
+    return {"flows": [{**flow, "members": [{**end, **more} for end in flow["members"]]}]}
+
+
+def judged(row: Row, beside: RunFile | None = None) -> Diagnosis:
+    run = recorded() if beside is None else beside
+    return explain(replace(run, rows=(*(() if beside is None else beside.rows), row)))
 
 
 def only(found: Diagnosis) -> JudgedCollective:
@@ -53,38 +75,113 @@ def only(found: Diagnosis) -> JudgedCollective:
 def test_a_large_all_reduce_as_fast_as_known_is_normal() -> None:
     found = explain(recorded())
     one = only(found)
-    known = expected_collective("NVIDIA H200", "nvlink", one.method, "all-reduce", 4)
+    known = expected_collective("NVIDIA H200", "nvlink", one.method, "all-reduce", 4, nvls=False)
     assert known is not None
     assert (one.bytes, len(one.gpus)) == (known.from_bytes, 4)
     assert one.expected_gbps == pytest.approx(known.share * one.line_gbps)
     assert (found.judged, found.published, found.wrong) == (1, 1, False)
     assert not explain_text.cannot_tell(found)
-    assert "All-reduce of 1 GiB or more" in explain_text.headline(found)
+    assert "All-reduce on 4 GPUs" in explain_text.headline(found)
     assert found.unseen == ()
-    assert one.id not in {row.id for row in recorded().rows if row.case["flows"][0]["bytes"] < known.from_bytes}
+    assert one.name not in draw_words(found)
+
+
+def draw_words(found: Diagnosis) -> str:
+    """What the node's picture says of links: with collectives alone their peaks."""
+    text = picture(recorded().node, found)
+    assert "450" in text
+    assert "of what is expected" not in text
+    return text
 
 
 def test_one_that_is_surely_slower_is_a_finding() -> None:
-    found = judged(0.8)
+    found = judged(changed(known_row(), 0.8))
     assert only(found).short
     (short,) = found.shortfalls
     assert short.where == only(found).gpus
     assert short.cost == pytest.approx(only(found).missing)
     assert "all-reduce" in explain_text.headline(found)
     assert found.wrong
+    assert "suite default" in short.decide
 
 
-def test_one_that_an_interval_leaves_open_is_not_judged() -> None:
-    found = judged(0.95, low=0.9)
-    assert found.collectives == ()
+def test_one_that_an_interval_leaves_open_may_be_short() -> None:
+    found = judged(changed(known_row(), 0.95, low=0.9))
+    assert only(found).uncertain
+    assert only(found) in found.unsure
     assert explain_text.cannot_tell(found)
+    assert "may be short" in explain_text.grounds(found)
+    beside = judged(changed(known_row(), 0.95, low=0.9), default())
+    assert beside.unsure, "for --strict"
+    assert "may be short" in explain_text.grounds(beside)
+
+
+@pytest.mark.parametrize("note", ["nccl 2.28.9, NVLink SHARP as it chooses", ""])
+def test_what_is_known_without_nvls_makes_nothing_normal_that_may_have_had_it(note: str) -> None:
+    found = judged(changed(known_row(), notes=(note,)))
+    assert only(found).faster_known
+    assert explain_text.cannot_tell(found)
+    assert "NVLS" in explain_text.headline(found)
+    assert judged(changed(known_row(), 0.8, notes=(note,))).wrong, "slower than without it is slow in any case"
+    off = judged(changed(known_row(), notes=("nccl 2.28.9, no NVLink SHARP: the GPUs report no multicast",)))
+    assert not only(off).open
+
+
+def test_a_known_figure_with_nvls_is_taken_from_its_size_on() -> None:
+    with_it = expected_collective("NVIDIA H200", "nvlink", "xccl-collective", "all-reduce", 8, nvls=True)
+    without = expected_collective("NVIDIA H200", "nvlink", "xccl-collective", "all-reduce", 8, nvls=False)
+    assert with_it is not None
+    assert without is not None
+    assert with_it.share > 1 > without.share
+    assert with_it.from_bytes > without.from_bytes
+
+
+def test_a_lost_lane_does_not_lower_what_is_expected() -> None:
+    header = json.loads(json.dumps(recorded().header))
+    (link,) = [one for one in header["node"]["links"] if "gpu:1" in (one["a"], one["b"]) and one["kind"] == "nvlink"]
+    link.update(peak_gbps=link["peak_gbps"] * 12 / 18, lanes=12)
+    run = replace(recorded(), header=header)
+    assert only(explain(run)).expected_gbps == pytest.approx(only(explain(recorded())).expected_gbps)
+
+
+def test_slow_links_explain_a_slow_collective_and_late_answers_do_not() -> None:
+    slow = changed(known_row(), 0.5)
+    with_links = judged(slow, faults.throttled("gpu:1")(faults.lanes_down_unsaid("gpu:1")(default())))
+    assert only(with_links).short
+    assert not any("all-reduce" in one.what for one in with_links.shortfalls)
+    (alone,) = judged(slow, default()).shortfalls
+    assert "all-reduce" in alone.what
+    assert "as fast as they should be" in alone.decide
+
+
+def test_what_a_user_chose_otherwise_is_no_fault() -> None:
+    row = known_row()
+    environment = changed(row, 0.2, environment={"NCCL_ALGO": "tree"})
+    pinned = changed(row, 0.2, **members(row, memory="pinned"))
+    half = changed(
+        row, 0.2, flows=[{**row.case["flows"][0], "parameters": {"collective": "all-reduce", "type": "float16"}}]
+    )
+    assert [judged(one).collectives for one in (environment, pinned, half)] == [(), (), ()]
+
+
+def test_what_no_node_has_is_not_judged() -> None:
+    row = known_row()
+    stranger = members(row)
+    stranger["flows"][0]["members"][1]["device"] = "gpu:9"
+    assert judged(changed(row, **stranger)).collectives == ()
+    for peak in (0, 1e-320):
+        header = json.loads(json.dumps(recorded().header))
+        for link in header["node"]["links"]:
+            link["peak_gbps"] = peak
+        assert explain(replace(recorded(), header=header)).collectives == ()
 
 
 def test_of_other_numbers_of_gpus_and_links_nothing_is_known() -> None:
-    assert expected_collective("NVIDIA H200", "nvlink", "xccl-collective", "all-reduce", 3) is None
-    assert expected_collective("NVIDIA H200", "pcie", "xccl-collective", "all-reduce", 4) is None
-    assert expected_collective("NVIDIA A100", "nvlink", "xccl-collective", "all-reduce", 4) is None
-    assert expected_collective("NVIDIA H200", "nvlink", "direct-collective", "all-reduce", 4) is None
+    assert expected_collective("NVIDIA H200", "nvlink", "xccl-collective", "all-reduce", 3, nvls=False) is None
+    assert expected_collective("NVIDIA H200", "pcie", "xccl-collective", "all-reduce", 4, nvls=False) is None
+    assert expected_collective("NVIDIA A100", "nvlink", "xccl-collective", "all-reduce", 4, nvls=False) is None
+    assert expected_collective("NVIDIA H200", "nvlink", "direct-collective", "all-reduce", 4, nvls=False) is None
+    assert expected_collective("NVIDIA H200", "nvlink", "xccl-collective", "all-reduce", 4, nvls=True) is None
 
 
 def test_a_model_is_no_witness() -> None:
@@ -92,23 +189,34 @@ def test_a_model_is_no_witness() -> None:
     assert explain(replace(recorded(), rows=rows)).collectives == ()
 
 
-def test_an_import_is_judged_once_its_links_are_known(tmp_path: Path) -> None:
+def test_of_an_import_whose_links_are_known_it_is_told_what_is_open(tmp_path: Path) -> None:
     bare = import_file(NCCL_TESTS, tmp_path / "bare.jsonl", Wanted(None, None, None, None), ["linkscope"])
     assert explain_text.NO_LINKS in explain_text.headline(explain(bare))
     machine = load_machine("h200x4")
     told = import_file(NCCL_TESTS, tmp_path / "told.jsonl", Wanted(None, None, machine, None), ["linkscope"])
     found = explain(told)
     assert {one.name for one in found.collectives} == {"all-reduce on 4 GPUs"}
-    assert not explain_text.cannot_tell(found)
+    assert "all-reduce on 4 GPUs is as fast as known" in explain_text.headline(found)
 
 
 @pytest.mark.parametrize("full", [False, True])
 def test_they_stand_with_their_source(full: bool) -> None:
-    found, stream = explain(recorded()), io.StringIO()
-    (explain_text.show_all if full else explain_text.show)(found, Console(file=stream, width=80))
+    """Words of a run file are no markup."""
+    launch = "[/bold] x"
+    (flow,) = known_row().case["flows"]
+    other = changed(known_row(), flows=[{**flow, "parameters": {**flow["parameters"], "launch": launch}}])
+    found, stream = explain(replace(recorded(), rows=(known_row(), other))), io.StringIO()
+    (explain_text.show_all if full else explain_text.show)(found, Console(file=stream, width=120))
     text = stream.getvalue()
-    assert f"[a] {only(found).held_against.split(',')[0]}" in text
-    assert f"{only(found).measured.median:.1f}" in text
-    assert (only(found).settings.split(", ")[0] in text) == full
-    page = render(recorded())
+    assert f"[1] {found.collectives[0].held_against.split(',')[0]}" in text
+    assert f"{found.collectives[0].measured.median:.1f}" in text
+    assert (launch in text) == full
+
+
+def test_the_page_has_them_where_it_was_judged_and_not_as_odd() -> None:
+    slow = replace(recorded(), rows=(*default().rows, changed(known_row(), 0.5)))
+    page = render(slow)
     assert "all-reduce on 4 GPUs, bus bandwidth" in page
+    odd = page.partition("Odd, and not judged")[2].partition("</ul>")[0]
+    assert "Host and all GPUs at once" in odd
+    assert "xccl" not in odd

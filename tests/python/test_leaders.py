@@ -65,6 +65,23 @@ def test_the_lead_changes_where_two_lines_cross() -> None:
     assert wording.leads(table) == ["best, host clock: ipc-kernel up to 4 KiB; ipc-copy from 8 KiB"]
 
 
+def test_nobody_leads_where_all_are_equals_on_both_sides_of_what_is_not_told() -> None:
+    sizes = [KIB << step for step in range(5)]
+    rows = [timed(method, size, 2e-6) for method in ("ipc-kernel", "ipc-copy") for size in sizes]
+    wild = [timed("ipc-copy", 4 * KIB, 2e-6, spread=0.9)]
+    assert picture([row for row in rows if "ipc-copy/4KiB" not in row.id and row is not rows[7]] + wild).leads == ()
+
+
+def test_one_best_of_several_ranges_is_named_once() -> None:
+    sizes = [KIB << step for step in range(5)]
+    rows = [timed("ipc-kernel", size, 2e-6) for size in sizes]
+    rows += [timed("ipc-copy", size, 9e-6 if size != 4 * KIB else 2.1e-6, spread=0.001) for size in sizes]
+    wild = [timed("ipc-copy", 4 * KIB, 2.1e-6, spread=0.9) if row is rows[7] else row for row in rows]
+    (told,) = wording.leads(picture(wild))
+    assert told.count("ipc-kernel") == 1
+    assert "from 1 KiB to 2 KiB and from 8 KiB to 16 KiB" in told
+
+
 def test_places_where_the_same_is_best_share_a_line() -> None:
     rows = [timed(method, KIB, time) for method, time in (("ipc-kernel", 1e-6), ("ipc-copy", 5e-6))]
     other = json.loads(json.dumps([row.raw for row in rows]).replace("gpu:1", "gpu:2"))
@@ -122,9 +139,9 @@ def test_a_layer_is_set_beside_what_it_calls() -> None:
     assert (layer.method, layer.raw, layer.what, layer.clock) == ("torch-copy", "copy-engine", "gpu:0 > gpu:1", "host")
     small, large = layer.points
     assert small.added_s == pytest.approx(5e-6)
-    apart = 0.001 * math.hypot(9e-6, 4e-6)
-    assert small.low_s == pytest.approx(5e-6 - apart)
-    assert small.high_s == pytest.approx(5e-6 + apart)
+    apart = math.hypot(math.log(1 / 0.999), math.log(1.001))
+    assert small.low_s == pytest.approx(4e-6 * (2.25 * math.exp(-apart) - 1))
+    assert small.high_s == pytest.approx(4e-6 * (2.25 * math.exp(apart) - 1), rel=1e-5)
     assert small.ratio == pytest.approx(2.25)
     assert large.high_s < 1.9 * 9.1e-6, "no more than what the layer takes itself"
     assert (small.clear, large.clear) == (True, False)

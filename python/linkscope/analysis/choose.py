@@ -123,7 +123,7 @@ class Choice:
     one path and their intervals are disjoint, by how much they differ at most (0.12 for 12 %), which way, which size.
     ``form``: how all launch their calls, "form=graph", also among the question's conditions; empty where ways differ.
     ``of_one_run``: of several runs one alone has some of its figures, of which the intervals hold within that run; also
-    among the conditions.
+    among the conditions, unless that is so of all answers.
     """
 
     question: Question
@@ -146,7 +146,8 @@ class Choice:
 
     @property
     def stake(self) -> float:
-        """What the worst choice costs more than the best at any size, 0.12 for 12 %; 0 where none is told apart."""
+        """What the worst choice costs more than the best where that is surest, 0.12 for 12 %; 0 where none is told
+        apart."""
         return self.dearest[0] if self.dearest is not None else 0.0
 
     @property

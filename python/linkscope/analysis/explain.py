@@ -87,7 +87,7 @@ class Diagnosis(Displayed):
     shortfalls: tuple[Shortfall, ...]
     accounts: tuple[Ledger, ...]
     latencies: tuple[JudgedLatency, ...]
-    unsure: tuple[Ledger, ...]
+    unsure: tuple[Ledger | JudgedCollective, ...]
     unjudged: int
     left_out: dict[str, int]
     layers: tuple[Layer, ...] = ()
@@ -152,8 +152,7 @@ def explain(run: RunFile) -> Diagnosis:
     ]
     found += _unreachable(where, paths, found)
     collectives = known_collectives(run.rows, paths)
-    if not any(one.kind == "peer" for one in found):
-        found += _slow_collectives(collectives)
+    found += _slow_collectives(collectives, found, accounts)
     packaged, links_unknown = is_packaged(node), bool(tool) and not node.links
     flows = {row.id: row.case["flows"][0] for row in run.rows}
     every: tuple[Account, ...] = (*accounts, *waits)
@@ -167,7 +166,7 @@ def explain(run: RunFile) -> Diagnosis:
         shortfalls=tuple(sorted(found, key=lambda one: -one.cost)),
         accounts=tuple(accounts),
         latencies=tuple(waits),
-        unsure=tuple(unsure),
+        unsure=(*unsure, *(one for one in collectives if one.open)),
         unjudged=sum(one.expected_gbps is None for one in accounts),
         left_out=left_out(parts, {one.id for one in (*every, *collectives)}, links_unknown),
         layers=layers(run.rows),
@@ -253,17 +252,22 @@ def _shortfalls(
     return found
 
 
-def _slow_collectives(some: Iterable[JudgedCollective]) -> list[Shortfall]:
-    """One thing for each collective and its GPUs."""
+def _slow_collectives(
+    some: Iterable[JudgedCollective], found: Iterable[Shortfall], accounts: Iterable[Ledger]
+) -> list[Shortfall]:
+    """One thing for each collective and its GPUs, if none of these has slow links, which explain it."""
+    slow = " ".join(place for one in found if one.kind == "peer" and not one.late for place in one.where).split()
+    links = any(one.kind == "peer" and one.held_against for one in accounts)
+    judge = "its links are as fast as they should be" if links else "a run of the suite default judges the links"
     groups: dict[tuple[str, tuple[str, ...]], list[JudgedCollective]] = {}
     for one in some:
-        if one.short:
+        if one.short and not {*one.gpus} & {*slow}:
             groups.setdefault((one.collective, one.gpus), []).append(one)
     return [
         Shortfall(
-            *(gpus, "peer", f"slow {collective} of all together", UNKNOWN, median(one.missing for one in short)),
+            *(gpus, "peer", f"slow {collective}", UNKNOWN, median(one.missing for one in short)),
             evidence=(max(short, key=lambda one: one.missing).told,),
-            decide="a run of the suite default judges the links; NCCL_DEBUG=INFO tells algorithm and channels",
+            decide=f"{judge}; NCCL_DEBUG=INFO tells algorithm and channels",
             ids=tuple(one.id for one in short),
         )
         for (collective, gpus), short in groups.items()

@@ -2,26 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from typing import Any
 
 from linkscope.analysis.collective import Collective
-from linkscope.analysis.ledger import NVSWITCH
-from linkscope.machine.expected import expected_collective
-from linkscope.machine.paths import Paths
+from linkscope.analysis.conditions import conditions
+from linkscope.analysis.ledger import NVSWITCH, designed_lanes, is_short
+from linkscope.analysis.library_settings import has_no_nvls
+from linkscope.machine.expected import ExpectedCollective, expected_collective
+from linkscope.machine.paths import Path, Paths
 from linkscope.results.interval import scaled
 from linkscope.results.row import Row, Stats
 
 Json = dict[str, Any]
+_MEMORIES = {"device", "xccl"}
+"""Of GPUs, also of the library's own allocator."""
+_TYPE = "float32"
+LEAST_GBPS = 1e-3
+"""Of a line rate that means anything."""
 
 
 @dataclass(frozen=True, eq=False)
 class JudgedCollective:
     """One collective, equal to itself only; rates are bus bandwidths in GB/s.
 
-    ``line_gbps``: the most that links allow; ``short``: it is below what is expected by more than its interval, the
-    node's noise and ``tolerance``. ``settings``: how its calls are launched.
+    ``line_gbps``: of the links of each GPU, as they were built; ``short``: it is below what is expected by more than
+    its interval, the node's noise and ``tolerance``. What can't be told: ``uncertain``, as its interval reaches that
+    low; ``faster_known``, as it is as fast as known without reductions in the switch, which would make it faster and
+    may have been on. ``conditions``: as in a ledger.
     """
 
     id: str
@@ -29,18 +38,25 @@ class JudgedCollective:
     gpus: tuple[str, ...]
     method: str
     bytes: int
-    settings: str
     measured: Stats
     line_gbps: float
     expected_gbps: float
     held_against: str
     tolerance: float
-    short: bool
+    conditions: dict[str, str]
+    short: bool = False
+    uncertain: bool = False
+    faster_known: bool = False
 
     @property
     def name(self) -> str:
         """Such as "all-reduce on 4 GPUs"."""
         return f"{self.collective} on {len(self.gpus)} GPUs"
+
+    @property
+    def open(self) -> bool:
+        """Whether nobody can tell if it is as fast as it should be."""
+        return self.uncertain or self.faster_known
 
     @property
     def missing(self) -> float:
@@ -60,55 +76,61 @@ class JudgedCollective:
 
 
 def known_collectives(rows: Iterable[Row], paths: Paths) -> tuple[JudgedCollective, ...]:
-    """Of every measured collective of which it is known what healthy nodes reach: those that surely reach it, but for
-    ``tolerance``, and those that surely do not; what an interval leaves open is not judged. A model is no witness."""
-    return tuple(one for row in rows for one in _of(row, paths))
+    """Of every measured collective in plain conditions of which it is known what healthy nodes reach. A model is no
+    witness, and what a case set in the environment is the user's."""
+    return tuple(found for row in rows if (found := _of(row, paths)) is not None)
 
 
-def _of(row: Row, paths: Paths) -> Iterator[JudgedCollective]:
+def _of(row: Row, paths: Paths) -> JudgedCollective | None:
     flows = row.case["flows"]
-    collective = Collective.of(flows[0])
+    flow, collective = flows[0], Collective.of(flows[0])
     if row.status != "ok" or row.modelled or row.between or len(flows) > 1 or collective is None:
-        return
-    rate, peak = row.flows[0].gbps, collective.bus_peak(paths)
-    first, *others = collective.members
-    if rate is None or peak is None or not others or not all(one.startswith("gpu:") for one in collective.members):
-        return
-    path = paths.between(first, others[0])
-    switched = path is not None and NVSWITCH in {end for name in path.route for end in _ends(paths, name)}
-    link = paths.links[path.route[0]].link.kind if path is not None and switched else ""
-    known = expected_collective(
-        paths.node.device(first).name, link, flows[0]["method"], collective.kind, len(collective.members)
+        return None
+    plain = str(flow.get("parameters", {}).get("type", _TYPE)) == _TYPE and row.load == "once" and not row.environment
+    if not plain or not {end["memory"] for end in flow["members"]} <= _MEMORIES:
+        return None
+    rate, path = row.flows[0].gbps, _path(collective, paths)
+    line, _, link = designed_lanes(paths, path) if path is not None else (None, None, "")
+    if rate is None or not line or line < LEAST_GBPS:
+        return None
+    off = has_no_nvls(row.notes)
+    asked = (paths.node.device(collective.members[0]).name, link, flow["method"], collective.kind)
+    by_links, by_switch = (
+        _large_enough(expected_collective(*asked, len(collective.members), nvls), flow["bytes"])
+        for nvls in (False, True)
     )
-    if known is None or flows[0]["bytes"] < known.from_bytes:
-        return
-    measured, goal = scaled(rate, collective.bus_factor), known.share * peak[0]
-    least = goal * (1 - max(known.tolerance, row.noise))
-    if measured.low < least <= measured.high:
-        return
-    yield JudgedCollective(
+    known = by_links if off or by_switch is None else by_switch
+    if known is None:
+        return None
+    measured, goal = scaled(rate, collective.bus_factor), known.share * line
+    short = is_short(measured, row.noise, goal, known.tolerance)
+    uncertain = not short and 1 - measured.low / goal > max(known.tolerance, row.noise)
+    return JudgedCollective(
         id=row.id,
         collective=collective.kind,
         gpus=collective.members,
-        method=flows[0]["method"],
-        bytes=flows[0]["bytes"],
-        settings=_settings(row),
+        method=flow["method"],
+        bytes=flow["bytes"],
         measured=measured,
-        line_gbps=peak[0],
+        line_gbps=line,
         expected_gbps=goal,
         held_against=known.source,
         tolerance=known.tolerance,
-        short=measured.high < least,
+        conditions={**conditions(row), "memory": flow["members"][0]["memory"]},
+        short=short,
+        uncertain=uncertain,
+        faster_known=not short and not uncertain and not off and known is by_links,
     )
 
 
-def _ends(paths: Paths, name: str) -> tuple[str, str]:
-    link = paths.links[name].link
-    return link.a, link.b
+def _large_enough(known: ExpectedCollective | None, size: int) -> ExpectedCollective | None:
+    return known if known is not None and size >= known.from_bytes else None
 
 
-def _settings(row: Row) -> str:
-    parameters = row.case["flows"][0].get("parameters", {})
-    told = [str(parameters[name]) for name in ("launch", "form") if name in parameters]
-    told += ["in place"] if parameters.get("in_place") == "yes" else []
-    return ", ".join([*told, f"{row.case['clock']} clock"])
+def _path(collective: Collective, paths: Paths) -> Path | None:
+    """Between the first two members, if all are GPUs of one GPU switch, each once."""
+    first, *others = collective.members
+    if len(set(collective.members)) < max(len(collective.members), 2):
+        return None
+    switched = {link.a if link.b == NVSWITCH else link.b for link in paths.node.links if NVSWITCH in (link.a, link.b)}
+    return paths.between(first, others[0]) if {*collective.members} <= switched else None

@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from linkscope.analysis.size_ranges import Cost
-from linkscope.results.row import Row, Stats
+from linkscope.results.row import Row
 from linkscope.traits import memory_traits, method_traits
 
 Json = dict[str, Any]
@@ -35,7 +35,7 @@ _LAYER_ALONE = ("backend", "non_blocking", "launch")
 @dataclass(frozen=True)
 class Added:
     """At one size: seconds by either way, and between what bounds lies what the layer adds, by the two 95 % intervals.
-    ``clear``: they leave out 0, and the two are told apart as `linkscope choose` tells ways apart."""
+    ``clear``: the two are told apart, as `linkscope choose` tells ways apart."""
 
     bytes: int
     layer_s: float
@@ -87,22 +87,20 @@ def layers(rows: Iterable[Row]) -> tuple[Layer, ...]:
         if other is None or not _comparable(row, other) or not _took_time(row, other):
             continue
         key = (flow["method"], called, _where(flow), row.case["clock"])
-        added = _added(flow["bytes"], row.flows[0].seconds, other.flows[0].seconds)
-        found.setdefault(key, {}).setdefault(flow["bytes"], added)
+        found.setdefault(key, {}).setdefault(flow["bytes"], _added(flow["bytes"], row, other))
         modelled[key] = row.modelled or other.modelled
     return tuple(
         Layer(*key, modelled[key], tuple(points[size] for size in sorted(points))) for key, points in found.items()
     )
 
 
-def _added(size: int, layer: Stats, raw: Stats) -> Added:
-    """The difference's bounds as of two independent figures: as far from the medians' as the two together."""
-    above, below = Cost.of(layer), Cost.of(raw)
-    middle = layer.median - raw.median
-    low = middle - math.hypot(layer.median - layer.low, raw.high - raw.median)
-    high = middle + math.hypot(layer.high - layer.median, raw.median - raw.low)
-    clear = (low > 0 and above.dearer_than(below)) or (high < 0 and below.dearer_than(above))
-    return Added(size, layer.median, raw.median, low, high, clear)
+def _added(size: int, layer: Row, raw: Row) -> Added:
+    """The bounds of the difference are those of the ratio, and no further than the two intervals' ends."""
+    above, below = (Cost.of(row.flows[0].seconds, len(row.measured) < 2 and not row.noise) for row in (layer, raw))
+    low, high = (below.median * (math.exp(bound) - 1) for bound in above.over(below)[1:])
+    clear = above.dearer_than(below) or below.dearer_than(above)
+    ends = max(low, above.low - below.high), min(high, above.high - below.low)
+    return Added(size, above.median, below.median, *ends, clear)
 
 
 def _took_time(*rows: Row) -> bool:

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from linkscope.analysis.cell import Cell
-from linkscope.analysis.headline import Headline
 from linkscope.analysis.size_ranges import Cost, decided, size_ranges, with_equals
 
 
@@ -54,14 +53,12 @@ def leaders_of(curves: Sequence[SeriesCurve]) -> tuple[Leader, ...]:
     )
 
 
-def _cost(figure: Headline | None) -> Cost | None:
+def _cost(point: Cell) -> Cost | None:
     """A time as it is, a rate as its inverse; None where that is not positive."""
-    if figure is None or figure.value.low <= 0:
+    if point.headline is None or point.headline.value.low <= 0:
         return None
-    value = figure.value
-    if figure.higher_is_better:
-        return Cost(1 / value.median, 1 / value.high, 1 / value.low)
-    return Cost(value.median, value.low, value.high)
+    found = Cost.of(point.headline.value, point.of_samples)
+    return found.inverse if point.headline.higher_is_better else found
 
 
 def _leads(place: str, regime: str, rivals: Sequence[SeriesCurve]) -> list[Leader]:
@@ -71,12 +68,12 @@ def _leads(place: str, regime: str, rivals: Sequence[SeriesCurve]) -> list[Leade
         ", ".join(word for word in curve.series.split(", ")[1:] if word != clock): {
             point.x: found
             for point in curve.points
-            if point.x and point.x not in assumed and (found := _cost(point.headline)) is not None
+            if point.x and point.x not in assumed and (found := _cost(point)) is not None
         }
         for curve in rivals
     }
     known, left_out = decided(costs)
     ranges = with_equals(known, size_ranges(known), left_out)
-    if len(ranges) == 1 and not ranges[0].excess:
+    if not any(one.excess for one in ranges):
         return []
     return [Leader(place, regime, one.best, one.first, one.last, left_out) for one in ranges]

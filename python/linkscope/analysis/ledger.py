@@ -201,7 +201,7 @@ def _account(row: Row, measured: Stats, paths: Paths, path: Path, kind: str, way
         expected_gbps=goal,
         held_against=known.source if known and goal is not None else "",
         tolerance=known.tolerance if known and goal is not None else SIBLING_TOLERANCE[kind],
-        short=known is not None and goal is not None and _short(measured, row.noise, goal, known.tolerance),
+        short=known is not None and goal is not None and is_short(measured, row.noise, goal, known.tolerance),
         modelled=row.modelled,
         conditions=conditions(row),
     )
@@ -227,7 +227,8 @@ def _steps(
     return tuple(steps)
 
 
-def _short(measured: Stats, noise: float, goal: float, tolerance: float) -> bool:
+def is_short(measured: Stats, noise: float, goal: float, tolerance: float) -> bool:
+    """Whether all of its interval, and its median widened by the noise, are below ``goal`` by more than that."""
     return max(measured.high, measured.median * (1 + noise)) < goal * (1 - tolerance)
 
 
@@ -268,7 +269,7 @@ def _judged(one: Ledger, best: Ledger | None) -> Ledger:
     """Held against its siblings, too; that expectation counts where none is published or theirs is the higher."""
     if best is None:
         return one
-    short = _short(one.measured, one.noise, best.measured.low, SIBLING_TOLERANCE[one.kind])
+    short = is_short(one.measured, one.noise, best.measured.low, SIBLING_TOLERANCE[one.kind])
     if one.expected_gbps is not None and not (short and not one.short):
         return one
     if one.expected_gbps is None:

@@ -2,12 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import polars
 
 from linkscope.analysis.figures import BETWEEN_NOTES
 
 NVLS_OFF = "NCCL_NVLS_ENABLE=0"
 """In a note: what the library was not allowed to use may be its fastest way."""
+
+
+_NO_NVLS = (NVLS_OFF, "no NVLink SHARP")
+"""Parts of notes."""
+
+
+def has_no_nvls(notes: Iterable[str]) -> bool:
+    """Whether a case's notes say that its collectives were without reductions in the switch."""
+    return any(part in note for note in notes for part in _NO_NVLS)
 
 
 def settings(figures: polars.DataFrame) -> tuple[str, ...]:

@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 from statistics import fmean
 
+from linkscope.order_statistics import interval_of_range
 from linkscope.results.row import UNKNOWN_FROM, Stats
 
 AS_GOOD = 0.01
@@ -31,9 +32,16 @@ class Cost:
     high: float
 
     @staticmethod
-    def of(times: Stats) -> Cost:
-        """Of a median above zero."""
-        return Cost(times.median, max(times.low, times.median * LEAST_BOUND), times.high)
+    def of(times: Stats, alone: bool = False) -> Cost:
+        """Of a median above zero. ``alone``: of one replicate, of which few samples have but a range."""
+        ends = (times.low, times.high)
+        low, high = interval_of_range(times.n, times.median, *ends) if alone else ends
+        return Cost(times.median, max(low, times.median * LEAST_BOUND), high)
+
+    @property
+    def inverse(self) -> Cost:
+        """Of a rate."""
+        return Cost(1 / self.median, 1 / self.high, 1 / self.low)
 
     @property
     def unknown(self) -> bool:

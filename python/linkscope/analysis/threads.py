@@ -31,8 +31,8 @@ def threads(figures: polars.DataFrame) -> polars.DataFrame:
 
     ``gbps`` is the best rate, with ``best_threads``; ``enough_threads``: the fewest that reach 95 % of it, as far as
     was measured. ``speedup``: the best rate over that of ``fewest_threads``; ``efficiency``: speedup over how many
-    times more ``enough_threads`` are. ``clear``: the intervals of these two rates tell them apart. ``others``: the
-    parameters but the threads.
+    times more ``enough_threads`` are. ``clear``: the intervals of these two rates tell them apart, or they are one.
+    ``others``: the parameters but the threads.
     """
     parameters = polars.col("parameters").cast(polars.String)
     usable = with_movement(
@@ -62,7 +62,7 @@ def threads(figures: polars.DataFrame) -> polars.DataFrame:
                 **{"fewest_gbps": first["gbps"], "best_threads": best["threads"], "enough_threads": enough},
                 **{name: best[name] for name in ("gbps", "gbps_low", "gbps_high")},
                 **{"speedup": speedup, "efficiency": speedup / (enough / first["threads"])},
-                "clear": _cost(first).dearer_than(_cost(best)),
+                "clear": best["threads"] == first["threads"] or _cost(first).dearer_than(_cost(best)),
             }
         )
     return polars.DataFrame(found, schema=SCHEMA, orient="row")

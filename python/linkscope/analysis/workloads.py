@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from typing import Any
 
 from linkscope.analysis.combination import Combination
@@ -17,7 +17,6 @@ from linkscope.analysis.schedule_times import ScheduleTimes, schedule_times
 from linkscope.analysis.size_ranges import Cost
 from linkscope.displayed import Displayed, picture_of
 from linkscope.machine.paths import Paths
-from linkscope.order_statistics import interval_of_range
 from linkscope.picture import Picture
 from linkscope.results.member_time import PARTS, MemberTime, slowest
 from linkscope.results.row import Row, Stats
@@ -111,7 +110,7 @@ class WorkloadTable(Displayed):
 
     @property
     def stood_in_for(self) -> str | None:
-        """Why the study's baseline has no time, where another way stands in for it."""
+        """Why the application's own way has no time, where another way stands in for it."""
         lacks = next((gone for gone in self.missing if gone.baseline), None)
         return lacks.reason if lacks is not None and self.baseline is not None else None
 
@@ -214,11 +213,7 @@ def _way(row: Row, combination: Combination, name: str, fastest: Row, based: Row
 
 
 def _cost(row: Row) -> Cost:
-    times = row.measured_flows[0][1].seconds
-    if len(row.measured) > 1 or row.noise:
-        return Cost.of(times)
-    low, high = interval_of_range(times.n, times.median, times.low, times.high)
-    return Cost.of(replace(times, low=low, high=high))
+    return Cost.of(row.measured_flows[0][1].seconds, len(row.measured) < 2 and not row.noise)
 
 
 def _speedup(row: Row, based: Row) -> Speedup:

@@ -103,7 +103,7 @@ def choose(
     from linkscope.analysis.joined_runs import joined
     from linkscope.analysis.workloads import workloads
     from linkscope.machine.paths import Paths
-    from linkscope.report import choose_caveats, choose_text, wording
+    from linkscope.report import choose_text, model_grounds, wording
     from linkscope.report.exports.formats import export as write_for
     from linkscope.report.provenance import unasked
     from linkscope.results.run_file import RunFile
@@ -131,7 +131,7 @@ def choose(
         verdict = choose_text.verdict(found, asked)
         print_json({**found.to_json(), "verdict": verdict, **({"origin": origin} if origin else {})})
     else:
-        model = choose_caveats.of_model(run_read.node, found)
+        model = model_grounds.of_choices(run_read.node, found)
         (choose_text.show_all if full else choose_text.show)(found, wording.titled(run_read), out(), asked, model)
     return 0
 

@@ -60,7 +60,7 @@ def expected_latency(device: str, link: str, case: Mapping[str, Any]) -> Expecte
 
 @dataclass(frozen=True)
 class ExpectedCollective:
-    """``share`` of the most that links allow, of bus bandwidth; of at least ``from_bytes``."""
+    """``share`` of the links' rate that the bus bandwidth reaches, of at least ``from_bytes``."""
 
     share: float
     tolerance: float
@@ -69,12 +69,13 @@ class ExpectedCollective:
 
 
 def expected_collective(
-    device: str, link: str, method: str, collective: str, members: int
+    device: str, link: str, method: str, collective: str, members: int, nvls: bool
 ) -> ExpectedCollective | None:
-    """Of a GPU's model name, the kind of link to its GPU switch, a method, a collective and how many GPUs take part;
-    None: nobody has published it."""
+    """Of a GPU's model name, the kind of link to its GPU switch, a method, a collective, how many GPUs take part, and
+    with or without reductions in the switch; None: nobody has published it."""
     for entry in _data()["collectives"]:
-        share = entry["shares"].get(members) if (method, collective) == (entry["method"], entry["collective"]) else None
+        asked = (entry["method"], entry["collective"], entry["nvls"])
+        share = entry["shares"].get(members) if (method, collective, nvls) == asked else None
         if share is not None and re.search(entry["device"], device) and link.startswith(entry["link"]):
             return ExpectedCollective(share, entry["tolerance"], entry["from_bytes"], entry["source"])
     return None

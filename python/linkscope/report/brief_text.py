@@ -20,6 +20,7 @@ from linkscope.analysis.left_out import TOGETHER
 from linkscope.analysis.matrices import Matrix
 from linkscope.analysis.model_gaps import gaps_of
 from linkscope.analysis.overview import Overview
+from linkscope.analysis.questions import analyze
 from linkscope.analysis.summary import Summary, TableSummary
 from linkscope.report import by_size_text, explain_text, model_gaps_text, wording, workload_text
 from linkscope.report.cell_grid import Notes, Parts, parts_of, print_parts, width_of
@@ -93,7 +94,7 @@ def _show(
     meanings = [Text(text) for text in named]
     verdict = _verdict(run, found, diagnosis, meanings, console)
     top: list[RenderableType] = [*_origin(run, found, console), *lacks, *verdict, *head]
-    below: list[RenderableType] = [*_odd(found, lines, diagnosis, console), *foot]
+    below: list[RenderableType] = [*_odd(run, found, lines, diagnosis, console), *foot]
     above = top
     for most in range(by_size_text.MOST_SIZES, FEWEST_SIZES - 1, -1) if sizes else ():
         above = [*top, Text(""), *by_size_text.lines(sizes, console, most), *_stand_ins(sizes[0], run)]
@@ -278,12 +279,14 @@ def _once_each(lines: Sequence[TableSummary], most: int) -> tuple[Sequence[Table
 
 
 def _odd(
-    found: Overview, lines: Sequence[TableSummary], diagnosis: Diagnosis, console: Console
+    run: RunFile, found: Overview, lines: Sequence[TableSummary], diagnosis: Diagnosis, console: Console
 ) -> list[RenderableType]:
     told = odd(found, lines, diagnosis, MOST_ODD)
     if not told:
         return []
-    further = " (of flows at once: `linkscope analyze RUN scaling`)" if diagnosis.left_out.get(TOGETHER) else ""
+    scaling = analyze(run, ["scaling"])["scaling"] if diagnosis.left_out.get(TOGETHER) else None
+    answers = scaling is not None and bool(scaling["efficiency"].is_not_null().any())
+    further = " (of flows at once: `linkscope analyze RUN scaling`)" if answers else ""
     return [
         Text(f"\nOdd, and not judged here{further}", style="bold"),
         *(_cropped(one.plain, 1, str(one.style), console) for one in told),

@@ -132,6 +132,8 @@ def _below(found: Sequence[BySize], sizes: Sequence[int], shown: int) -> list[st
     marks += ["? cannot tell from it"] if undecided else []
     assumed = any(size in some for some in one.assumed.values() for size in sizes)
     marks += [f"{wording.ASSUMED} {wording.OF_NO_SOURCE}"] if assumed else []
+    lacking = any(size not in costs for size in sizes for costs in one.ways.values())
+    marks += ["-: not measured"] if lacking else []
     rates = ["GB/s: size over time"] if any(size >= RATES_FROM for size in sizes) else []
     ways = [wording.count(left, "more way")] if left else []
     others = [wording.count(len(found) - 1, "more question")] if len(found) > 1 else []

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 
 from linkscope.analysis.cell import CALLS_INCLUDED
 from linkscope.analysis.choose import GRAPH_OF, Choices, Question
 from linkscope.analysis.movement import BETWEEN_PROCESSES
 from linkscope.analysis.steadiness import APART, Disagreement
-from linkscope.analysis.study import studies_of
-from linkscope.machine.described import is_packaged
-from linkscope.machine.node import ASSUMED, Node
 from linkscope.report import direct_text, wording
 
 FULL = " (--full: every way)"
@@ -47,7 +44,8 @@ SOME_OF_ONE_RUN, ALL_OF_ONE_RUN = (
     f"One run alone: with figures {_WITHIN_ONE}",
     f"Every answer has figures {_WITHIN_ONE}",
 )
-ONE_WAY = "One way: a message until an empty one has answered it (`send`); ping-pong: half of a round trip."
+ONE_WAY = "One way: a message until an empty one has answered it (`send`)."
+PING_PONG = "Ping-pong: half of a round trip."
 OF_WINDOWS = "Many messages under way, as in osu_bw, are MPI's alone: shared memory hands over one at a time."
 SENT_SO = 'Sent so, the two compare at every size: `linkscope run p2p-processes -k "host-latency or host-bandwidth"`.'
 _CALLS_OF_MANY = ("window", "both ways")
@@ -92,33 +90,6 @@ def caveats(found: Choices) -> list[str]:
     if any(CALLS_INCLUDED in one.conditions[0] for one in (*found.unrivalled, *(it.question for it in found.answers))):
         told.append(WITH_CALLS)
     return told
-
-
-def of_model(node: Node, found: Choices) -> list[str]:
-    """What a described node's figures rest on beside their sources, but for methods that the answers do not have, and
-    what tells more; of other nodes nothing."""
-    if not node.modelled:
-        return []
-    words = {word for one in found.answers for name in one.rivals for word in name.split()}
-    others = {name for name in node.methods if name not in words}
-    heads = [note.removeprefix(ASSUMED).partition(":")[0] for note in node.notes if note.startswith(ASSUMED)]
-    heads = [head for head in heads if not others & {*head.split()}]
-    told = [f"No source gives, so the description assumes: {'; '.join(heads)}."] if heads else []
-    if is_packaged(node):
-        told += [
-            f"`linkscope list machines {node.name}` has all sources.",
-            predictions(node.name, studies_of(node.name)),
-        ]
-    return [" ".join(filter(None, told))] if told else []
-
-
-def predictions(node: str, studies: Sequence[str]) -> str:
-    """What tells how a described node fares against the studies that measured such a node; empty without one."""
-    if not studies:
-        return ""
-    study = "STUDY" if len(studies) > 1 else studies[0]
-    names = f" ({', '.join(studies)})" if len(studies) > 1 else ""
-    return f"`linkscope reproduce {study} --machine {node}`{names} tells what it predicts."
 
 
 def one_way(question: Question) -> bool:
@@ -176,4 +147,6 @@ def meanings(rivals: Iterable[str], questions: Iterable[Question]) -> list[str]:
     told = [*ways, *(f" {word}" for word in conditions)]
     named = [text for part, text in NAMED.items() if any(part in name for name in told)]
     graphs = any(word.startswith(GRAPH_OF) for word in conditions)
-    return [*([f"{'; '.join(named)}."] if named else []), *([GRAPHS] if graphs else [])]
+    halved = any("ping-pong" in word for word in conditions)
+    own = [*([GRAPHS] if graphs else []), *([PING_PONG] if halved else [])]
+    return [*([f"{'; '.join(named)}."] if named else []), *own]

@@ -36,7 +36,7 @@ OTHER_SUITES = {
     "allocators": "kinds of memory",
 }
 TUNER = "nccl-tuner"
-OF_TUNER = f"NCCL's algorithms, protocols and a tuner's file: `linkscope run {TUNER}`, then `choose --export {TUNER}`"
+OF_TUNER = f"NCCL's tuner wants another run on this node: `linkscope run {TUNER}`, then `choose --export {TUNER}`"
 ALONE = "Not done in two ways at the same sizes:"
 UNDECIDED = " ?"
 """After what a way costs more, where intervals do not tell it apart from the best."""

@@ -1,4 +1,4 @@
-"""Collectives in `explain`: a table of those that were held against what their library is known to reach."""
+"""Collectives in `explain`: those that were held against what their library is known to reach, in words and a table."""
 
 from __future__ import annotations
 
@@ -7,47 +7,74 @@ from collections.abc import Sequence
 from rich.console import Console
 from rich.text import Text
 
+from linkscope.analysis.conditions import differing
 from linkscope.analysis.known_collectives import JudgedCollective
 from linkscope.listed import listed
 from linkscope.report import wording
 from linkscope.report.grid import empty_grid
 
+UNSURE = " ?"
+
 
 def as_known(some: Sequence[JudgedCollective]) -> str:
-    """That they are as fast as they are known to be: a sentence."""
-    kinds = list(dict.fromkeys(one.collective for one in some))
-    least = wording.size(min(one.bytes for one in some))
-    are = "are as fast on this node as they are" if len(kinds) > 1 else "is as fast on this node as it is"
-    return f"{listed(kinds).capitalize()} of {least} or more {are} known to be."
+    """Of those that are as fast as they are known to be that they are: a sentence; empty without any."""
+    fine = [one for one in some if not one.short and not one.open]
+    if not fine:
+        return ""
+    names = list(dict.fromkeys(one.name for one in fine))
+    are = "are as fast on this node as they are" if len(names) > 1 else "is as fast on this node as it is"
+    least = wording.size(min(one.bytes for one in fine))
+    return f"{_capital(listed(names))} {are} known to be, from {least} on."
 
 
-def print_collectives(some: Sequence[JudgedCollective], console: Console, full: bool = False) -> None:
-    """Those furthest below what is expected, one of each collective and number of GPUs, or all; then their sources."""
+def left_open(some: Sequence[JudgedCollective]) -> str:
+    """Of which reductions in the switch leave open whether they are fast: a sentence; empty without any."""
+    names = dict.fromkeys(one.name for one in some if one.faster_known)
+    if not names:
+        return ""
+    return (
+        f"without reductions in the switch (NVLS) {listed(names)} is as fast as known; with them it may be faster, and "
+        "nothing says which it was."
+    )
+
+
+def _capital(text: str) -> str:
+    return text[:1].upper() + text[1:]
+
+
+def print_collectives(some: Sequence[JudgedCollective], console: Console, taken: int, full: bool = False) -> None:
+    """Those furthest below what is expected, one of each collective and number of GPUs, or all; then their sources,
+    numbered from ``taken`` on."""
     shown = some if full else _worst(some)
     if not shown:
         return
-    marks = dict(zip(dict.fromkeys(one.held_against for one in shown), "abcdefgh", strict=False))
+    marks = {
+        source: taken + number for number, source in enumerate(dict.fromkeys(one.held_against for one in shown), 1)
+    }
+    ways = _ways(shown)
     grid = empty_grid("collective")
     grid.columns[0].no_wrap = True
-    for name in ("called" if full else "by", "size", *([] if full else ["line"]), "expected", "measured", "of it"):
-        left = name in ("by", "called", "expected")
-        grid.add_column(name, justify="left" if left else "right", no_wrap=name != "called")
-    for one in shown:
+    for name in ("by", "size", *([] if full else ["line"]), "expected", "measured", "of it"):
+        grid.add_column(name, justify="left" if name in ("by", "expected") else "right", no_wrap=name != "by")
+    for one, way in zip(shown, ways, strict=True):
+        share = f"{(1 - one.missing) * 100:.1f} %{UNSURE if one.open else ''}"
         grid.add_row(
             one.name,
-            one.settings if full else one.method.removesuffix("-collective"),
+            Text(way, overflow="fold"),
             wording.size(one.bytes),
             *([] if full else [f"{one.line_gbps:.1f}"]),
             Text(f"{one.expected_gbps:.1f} [{marks[one.held_against]}]"),
             f"{one.measured.median:.1f}",
-            Text(f"{(1 - one.missing) * 100:.1f} %", style="bold red" if one.short else ""),
+            Text(share, style="bold red" if one.short else ""),
         )
     console.print(grid)
-    line = "" if full else ". line: the most that links allow"
-    console.print(Text(f"GB/s of bus bandwidth, as nccl-tests defines it{line}", style="dim"))
-    for source, mark in marks.items():
+    words = ["GB/s of bus bandwidth, as nccl-tests defines it"]
+    words += [] if full else ["line: rate of a GPU's links"]
+    words += ["?: cannot be told"] if any(one.open for one in shown) else []
+    console.print(Text("; ".join(words), style="dim"))
+    for source, number in marks.items():
         below = next((1 - one.tolerance) * 100 for one in shown if one.held_against == source)
-        console.print(Text(f"[{mark}] {source}; short below {below:.0f} % of it", style="dim"))
+        console.print(Text(f"[{number}] {source}; short below {below:.0f} % of it", style="dim"))
 
 
 def _worst(some: Sequence[JudgedCollective]) -> list[JudgedCollective]:
@@ -57,3 +84,15 @@ def _worst(some: Sequence[JudgedCollective]) -> list[JudgedCollective]:
         if key not in worst or one.missing > worst[key].missing:
             worst[key] = one
     return list(worst.values())
+
+
+def _ways(some: Sequence[JudgedCollective]) -> list[str]:
+    """The library, and what tells each from others of its name and size."""
+    alike: dict[tuple[str, int], list[int]] = {}
+    for place, one in enumerate(some):
+        alike.setdefault((one.name, one.bytes), []).append(place)
+    apart = [""] * len(some)
+    for places in alike.values():
+        for place, word in zip(places, differing([some[place].conditions for place in places]), strict=True):
+            apart[place] = word
+    return [f"{one.method.removesuffix('-collective')} {word}".rstrip() for one, word in zip(some, apart, strict=True)]

@@ -22,9 +22,9 @@ from linkscope.analysis.ledger import SATURATED, SIBLINGS, SIZE, Ledger
 from linkscope.analysis.left_out import OF_CPUS, OF_PROCESSES, OF_WORKLOADS, TOGETHER
 from linkscope.listed import listed
 from linkscope.report import wording
-from linkscope.report.choose_caveats import predictions
-from linkscope.report.explain_collectives import as_known, print_collectives
+from linkscope.report.explain_collectives import as_known, left_open, print_collectives
 from linkscope.report.grid import empty_grid
+from linkscope.report.model_grounds import of_diagnosis
 
 MOST_UNSEEN = 4
 """GPUs that are named one by one."""
@@ -43,7 +43,7 @@ MOST_OPEN = 2
 OF_SIBLINGS = "siblings: what good ones among them reach in this run, as nothing is published"
 ONE_OF_EACH = "Of each way the size furthest below what is expected; `show` may have others."
 EARLIER = (
-    "`linkscope compare BASE RUN` holds a run against an earlier one; what CPUs and processes do wants two runs of each"
+    "`linkscope compare BASE RUN` holds a run against an earlier one; those of CPUs and processes want two runs of each"
 )
 NO_LINKS = (
     "the imported file does not say what links the node has, so there is nothing to hold its figures against. "
@@ -72,8 +72,8 @@ def _show(found: Diagnosis, most: int, console: Console) -> None:
         told = [one for one in told if one.held_against != SIBLINGS]
     worst = _worst(told)[:most]
     _print_head(found, shown, console)
-    _print_tables(found, [*worst, *(one for one in _odd(found, shown) if one not in worst)], [], console)
-    print_collectives(found.collectives, console)
+    marked = _print_tables(found, [*worst, *(one for one in _odd(found, shown) if one not in worst)], [], console)
+    print_collectives(found.collectives, console, marked)
     if worst:
         console.print(Text(ONE_OF_EACH, style="dim"))
     _print_left_out(found, console)
@@ -86,8 +86,8 @@ def show_all(found: Diagnosis, console: Console) -> None:
     """Every finding, path and latency, with the source of what is expected."""
     _print_head(found, found.shortfalls, console)
     waits = [one for one in found.latencies if one.expected_ns is not None]
-    _print_tables(found, found.accounts, waits, console)
-    print_collectives(found.collectives, console, full=True)
+    marked = _print_tables(found, found.accounts, waits, console)
+    print_collectives(found.collectives, console, marked, full=True)
     _print_left_out(found, console)
 
 
@@ -125,25 +125,28 @@ def headline(found: Diagnosis) -> str:
     if _predicts(found):
         return f"{_failures(found)}What the description predicts: nothing here was measured."
     if found.judged == 0:
-        return f"{_failures(found)}Cannot tell: {_nothing(found)}"
+        return f"{_failures(found)}Cannot tell whether this is normal: {_nothing(found)}"
     if not found.shortfalls:
         but = ", as far as intervals tell" if found.unsure else ""
         if not found.published:
             if found.links_unknown:
-                return f"{_failures(found)}Cannot tell: {NO_LINKS}"
+                return f"{_failures(found)}Cannot tell whether this is normal: {NO_LINKS}"
             alike = f"of {found.judged} that could be compared those of one kind are alike in this run{but}"
             unknown = f"Cannot tell whether this is normal: {UNPUBLISHED} such paths"
             return f"{_failures(found)}{unknown}; {alike}."
         if cannot_tell(found):
             figures = wording.count(found.published, "figure")
-            return f"{_failures(found)}Cannot tell: of all {figures} with published ones intervals leave it open."
+            why = _by_nvls(found) or f"of all {figures} with published ones intervals leave it open."
+            return f"{_failures(found)}Cannot tell whether this is normal: {why}"
+        known = as_known(found.collectives)
         if len(found.collectives) == found.judged:
-            return f"{_failures(found)}{as_known(found.collectives)}{_unseen(found)}"
+            return f"{_failures(found)}{known}{_unseen(found)}"
+        known = f" {known}" if known else ""
         if not found.accounts or any(one.held_against == SIBLINGS for one in found.accounts):
             paths = f"Paths with published figures are as fast on this node as they should be{but}."
-            return f"{_failures(found)}{paths}{_unseen(found)}"
+            return f"{_failures(found)}{paths}{known}{_unseen(found)}"
         paths = "What did not fail" if found.failed else "What was measured" if found.unseen else LINKS
-        return f"{_failures(found)}{paths} is as fast on this node as it should be{but}.{_unseen(found)}"
+        return f"{_failures(found)}{paths} is as fast on this node as it should be{but}.{known}{_unseen(found)}"
     worst, number = found.shortfalls[0], len(found.shortfalls)
     things = "One thing is" if number == 1 else f"{number} things are"
     first = "" if number == 1 else "first of all "
@@ -166,12 +169,12 @@ def _predicts(found: Diagnosis) -> bool:
 def grounds(found: Diagnosis) -> str:
     """What the conclusion stands on, and what it leaves out; empty where nothing was judged."""
     if _predicts(found):
-        return _of_model(found)
+        return of_diagnosis(found)
     if found.judged == 0:
         return ""
     text = " ".join(filter(None, (_of_published(found), _of_siblings(found))))
-    if found.unsure:
-        text += f" {_unsure(found.unsure)}"
+    for told in (_unsure(found.unsure), "" if _by_nvls(found) else left_open(found.collectives)):
+        text += f" {told[:1].upper()}{told[1:]}" if told else ""
     together = found.left_out.get(TOGETHER, 0)
     if together and not found.shortfalls:
         are = "is" if together == 1 else "are"
@@ -179,10 +182,18 @@ def grounds(found: Diagnosis) -> str:
     return text
 
 
-def _unsure(some: Sequence[Ledger]) -> str:
-    """How many, and which of them is furthest below what is expected: a sentence."""
+def _by_nvls(found: Diagnosis) -> str:
+    """Why nothing else than reductions in the switch leaves it open: a sentence; empty where anything does."""
+    return left_open(found.collectives) if cannot_tell(found) and not _unsure(found.unsure) else ""
+
+
+def _unsure(every: Sequence[Ledger | JudgedCollective]) -> str:
+    """How many intervals leave open, and which is furthest below what is expected: a sentence; empty without any."""
+    some = [one for one in every if not (isinstance(one, JudgedCollective) and one.faster_known)]
+    if not some:
+        return ""
     names = [
-        f"{_path(one)} by {one.method} at {wording.size(one.bytes)}"
+        f"{one.name if isinstance(one, JudgedCollective) else _path(one)} by {one.method} at {wording.size(one.bytes)}"
         for one in sorted(some, key=lambda one: one.missing, reverse=True)
     ]
     named = f"most of all {names[0]}" if len(names) > MOST_OPEN else " and ".join(names)
@@ -236,27 +247,6 @@ def _limits(some: Iterable[Account | JudgedCollective]) -> str:
     return " to ".join(dict.fromkeys(f"{one * 100:.0f} %" for one in (min(found), max(found))))
 
 
-def _of_model(found: Diagnosis) -> str:
-    """A model is no witness for itself: what others have found of such nodes is, unless the model was given it."""
-    told = f"{_against_published(found)} " if found.published else ""
-    told += f"{predictions(found.node, found.studies)} " if found.studies else ""
-    where = f"`linkscope list machines {found.node}`" if found.packaged else "`linkscope list machines` of its file"
-    return f"{told}{where} says what it lacks."
-
-
-def _against_published(found: Diagnosis) -> str:
-    """How many of a model's figures are as fast as published ones, and whether that is worth anything."""
-    alone = found.published == 1
-    agree = f"{wording.count(found.published, 'figure')} {'reaches' if alone else 'reach'} what is published of"
-    given = found.published - found.predicted
-    if not found.predicted:
-        return f"{agree} such nodes, which proves nothing: the model was given {'it' if alone else 'them all'}."
-    if not given:
-        return f"{agree} such nodes; the model was given none of that."
-    told = f"The model was given {given} of them, which proves nothing, and predicts {found.predicted}."
-    return f"{agree} such nodes. {told}"
-
-
 def _nothing(found: Diagnosis) -> str:
     """Why nothing could be judged, and what to do instead."""
     kinds = set(found.left_out)
@@ -270,7 +260,8 @@ def _nothing(found: Diagnosis) -> str:
     if kinds == {OF_CPUS}:
         return f"{UNPUBLISHED} CPUs. {EARLIER}. `linkscope analyze RUN` tells what memory gives."
     if kinds <= {OF_CPUS, OF_PROCESSES} and not found.accounts and not (found.links_unknown and found.unseen):
-        reach = "" if found.layers else " `linkscope analyze RUN` tells what share of their links collectives reach."
+        share = " `linkscope analyze RUN` tells what share of their links collectives reach."
+        reach = share if found.unseen and not found.layers else ""
         return f"{UNPUBLISHED} messages and collectives. {_of_layer(found)}{EARLIER}.{reach}"
     if found.links_unknown:
         return f"{NO_LINKS} `linkscope choose RUN` and `linkscope analyze RUN` say what this one tells."
@@ -287,7 +278,7 @@ def _of_layer(found: Diagnosis) -> str:
     if not found.layers:
         return ""
     layer = found.layers[0]
-    clear = [point for point in layer.points if point.clear]
+    clear = [point for point in layer.points if point.clear and point.bytes]
     if not clear:
         return ""
     first, *others = clear
@@ -328,8 +319,9 @@ def _print_head(found: Diagnosis, shown: Sequence[Shortfall], console: Console) 
 
 def _print_tables(
     found: Diagnosis, accounts: Sequence[Ledger], waits: Sequence[JudgedLatency], console: Console
-) -> None:
-    """Each with its unit and its words below, the intervals of figures that may be short, then the sources of both."""
+) -> int:
+    """Each with its unit and its words below, the intervals of figures that may be short, then the sources of both; how
+    many these are."""
     unsure = [one for one in accounts if one in found.unsure]
     against = [one.held_against for one in accounts] + [one.held_against for one in waits]
     published = dict.fromkeys(source for source in against if source not in ("", SIBLINGS))
@@ -346,6 +338,7 @@ def _print_tables(
     for source in published:
         held = [one for one in every if one.held_against == source]
         console.print(Text(f"{marks[source]} {source}; {_short_from(held)}", style="dim"))
+    return len(published)
 
 
 def _print_table(unit: str, some: Sequence[Account], marks: _Marks, measured: str, console: Console) -> None:

@@ -53,6 +53,7 @@ def _unexplained(found: Overview, lines: Iterable[TableSummary], diagnosis: Diag
     if found.summary.modelled:
         return []
     expected = {one.id for one in diagnosis.accounts if one.expected_gbps is not None and not one.short}
+    expected |= {one.id for one in diagnosis.collectives}
     large = {table.heading for table in found.tables if any(cell.bytes >= LARGE for cell in table.flat)}
     return [line for line in lines if line.best.id not in expected and line.heading in large]
 

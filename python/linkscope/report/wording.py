@@ -332,7 +332,9 @@ def leads(table: CurveSet) -> list[str]:
     places: dict[str, list[str]] = {}
     for (where, regime), group in groupby(table.leads, key=lambda lead: (lead.place, lead.regime)):
         found = list(group)
-        spans = [_span(lead, number, len(found)) for number, lead in enumerate(found)]
+        named = [(either(lead.best), _span(lead, number, len(found))) for number, lead in enumerate(found)]
+        alike = (list(some) for _, some in groupby(named, key=lambda one: one[0]))
+        spans = [f"{some[0][0]} {' and '.join(span for _, span in some)}" for some in alike]
         at = [where] if where and where != table.place else []
         places.setdefault(f"{regime}: {'; '.join(spans)}{_left_out(found[0].open)}", []).extend(at)
     return [f"best, {_of_places(where)}{best}" for best, where in places.items()]
@@ -378,14 +380,13 @@ def with_kind(text: str, entry: Cell) -> str:
 
 
 def _span(lead: Leader, number: int, count: int) -> str:
-    best = either(lead.best)
     if number == 0 and count > 1 and not lead.open and lead.first < lead.last:
-        return f"{best} up to {size(lead.last)}"
+        return f"up to {size(lead.last)}"
     if number == count - 1 and count > 1 and not lead.open:
-        return f"{best} from {size(lead.first)}"
+        return f"from {size(lead.first)}"
     if lead.first == lead.last:
-        return f"{best} at {size(lead.first)}"
-    return f"{best} from {size(lead.first)} to {size(lead.last)}"
+        return f"at {size(lead.first)}"
+    return f"from {size(lead.first)} to {size(lead.last)}"
 
 
 def layer_title(layer: Layer) -> str:

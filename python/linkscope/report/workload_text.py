@@ -11,6 +11,7 @@ from rich.text import Text
 
 from linkscope.analysis.schedule_times import LinkLoad, PhaseTime, RankTime, ScheduleTimes
 from linkscope.analysis.workloads import PARTICLES, NotTimed, TimedWay, WorkloadTable, workloads
+from linkscope.listed import listed
 from linkscope.machine.node import Node
 from linkscope.machine.paths import Paths
 from linkscope.report import direct_text, wording
@@ -20,6 +21,8 @@ from linkscope.results.row import Row
 MOST_WAYS = 12
 """Lines of a table; the baseline is one of them."""
 MOST_PHASES = 5
+MOST_PARTS = 3
+"""Of a way's time, that are named beside its gain."""
 WIDE = 100
 """Characters."""
 MOST_REASONS = 4
@@ -107,7 +110,15 @@ def meanings(one: WorkloadTable) -> list[str]:
     """What the verdict's words mean for the reader's own code, and what would help: a line each, may be none."""
     unaware = any(wording.NO_GPU_MEMORY in gone.reason for gone in one.missing)
     remedy = [f"mpi: this one {wording.NO_GPU_MEMORY}; {wording.GPU_AWARE}."] if unaware else []
-    return [*direct_text.of_messages(one), *remedy, *_shared_gpus(one)]
+    return [*_spent(one.baseline, one.best), *direct_text.of_messages(one), *remedy, *_shared_gpus(one)]
+
+
+def _spent(base: TimedWay | None, best: TimedWay | None) -> list[str]:
+    """Where the time of the way goes that the best is held against: a line; none where that is the best itself."""
+    if base is None or base is best or not base.shares:
+        return []
+    ordered = sorted(base.shares, key=lambda one: -one[1])[:MOST_PARTS]
+    return [f"{base.name} spends {listed(f'{wording.percent(share)} in {part}' for part, share in ordered)}."]
 
 
 def _shared_gpus(one: WorkloadTable) -> list[str]:
@@ -115,8 +126,15 @@ def _shared_gpus(one: WorkloadTable) -> list[str]:
     gpus = {device for way in one.ways for device in way.combination.order if device.startswith("gpu:")}
     if not gpus or len(gpus) >= one.ranks:
         return []
-    shared = wording.count(len(gpus), "GPU")
-    return [f"{one.ranks} ranks shared {shared} and took turns there: with a GPU each, gains are others."]
+    turns = f"{one.ranks} ranks shared {wording.count(len(gpus), 'GPU')} and took turns there"
+    kinds = {way.combination.processes == 1 for way in (one.best, one.baseline) if way is not None}
+    if len(kinds) < 2 or one.best is None or one.baseline is None:
+        return [f"{turns}: with a GPU each, gains are others."]
+    threads, processes = sorted((one.best, one.baseline), key=lambda way: way.combination.processes)
+    return [
+        f"{turns}, as processes for {processes.name}, as threads of one for {threads.name}, whose kernels can run "
+        "together: the gain is not the interface's alone, and another with a GPU each."
+    ]
 
 
 def _gain(one: WorkloadTable, best: TimedWay, base: TimedWay | None) -> str:

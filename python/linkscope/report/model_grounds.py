@@ -1,0 +1,62 @@
+"""What a described node's figures rest on, in words: what is assumed, what others found, and what tells more."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from linkscope.analysis.choose import Choices
+from linkscope.analysis.explain import Diagnosis
+from linkscope.analysis.study import studies_of
+from linkscope.machine.described import is_packaged
+from linkscope.machine.node import ASSUMED, Node
+from linkscope.report import wording
+
+
+def of_choices(node: Node, found: Choices) -> list[str]:
+    """What a described node's figures rest on beside their sources, but for methods that the answers do not have, and
+    what tells more; of other nodes nothing."""
+    if not node.modelled:
+        return []
+    words = {word for one in found.answers for name in one.rivals for word in name.split()}
+    others = [name for name in node.methods if name not in words]
+    heads = [note.removeprefix(ASSUMED).partition(":")[0] for note in node.notes if note.startswith(ASSUMED)]
+    named = {head: {*re.findall(r"[\w-]+", head)} & {*node.methods} for head in heads}
+    heads = [head for head in heads if not named[head] or not named[head] <= {*others}]
+    told = [f"No source gives, so the description assumes: {'; '.join(heads)}."] if heads else []
+    if is_packaged(node):
+        told += [
+            f"`linkscope list machines {node.name}` has all sources.",
+            predictions(node.name, studies_of(node.name)),
+        ]
+    return [" ".join(filter(None, told))] if told else []
+
+
+def predictions(node: str, studies: Sequence[str]) -> str:
+    """What tells how a described node fares against the studies that measured such a node; empty without one."""
+    if not studies:
+        return ""
+    study = "STUDY" if len(studies) > 1 else studies[0]
+    names = f" ({', '.join(studies)})" if len(studies) > 1 else ""
+    return f"`linkscope reproduce {study} --machine {node}`{names} tells what it predicts."
+
+
+def of_diagnosis(found: Diagnosis) -> str:
+    """A model is no witness for itself: what others have found of such nodes is, unless the model was given it."""
+    told = f"{_against_published(found)} " if found.published else ""
+    told += f"{predictions(found.node, found.studies)} " if found.studies else ""
+    where = f"`linkscope list machines {found.node}`" if found.packaged else "`linkscope list machines` of its file"
+    return f"{told}{where} says what it lacks."
+
+
+def _against_published(found: Diagnosis) -> str:
+    """How many of a model's figures are as fast as published ones, and whether that is worth anything."""
+    alone = found.published == 1
+    agree = f"{wording.count(found.published, 'figure')} {'reaches' if alone else 'reach'} what is published of"
+    given = found.published - found.predicted
+    if not found.predicted:
+        return f"{agree} such nodes, which proves nothing: the model was given {'it' if alone else 'them all'}."
+    if not given:
+        return f"{agree} such nodes; the model was given none of that."
+    told = f"The model was given {given} of them, which proves nothing, and predicts {found.predicted}."
+    return f"{agree} such nodes. {told}"
