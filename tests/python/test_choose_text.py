@@ -27,9 +27,9 @@ def modelled(suite: str, machine: str) -> Choices:
     return choose(figures(linkscope.run(suite, machine=machine, progress="none")))
 
 
-def printed(found: Choices, model: Sequence[str] = ()) -> str:
+def printed(found: Choices, grounds: Sequence[str] = ()) -> str:
     stream = StringIO()
-    choose_text.show(found, "node", Console(file=stream, width=80), model=model)
+    choose_text.show(found, "node", Console(file=stream, width=80), grounds=grounds)
     return " ".join(stream.getvalue().split())
 
 

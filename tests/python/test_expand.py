@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from typing import Any
 
@@ -132,6 +133,43 @@ def test_sizes_replace_those_of_bandwidth_rows_only() -> None:
         assert (size in (3000, 5000)) == (one.case["labels"]["figure"] != "latency"), one.id
     titles = {one.case["labels"]["title"] for one in planned if one.case["name"] == "local"}
     assert len(titles) == 4  # a table for each method and size
+
+
+@pytest.mark.parametrize(
+    "narrowed",
+    [
+        Selection(methods=("kernel-copy",)),
+        Selection(sizes=(256 << 20,)),
+        Selection(sizes=(4096, 256 << 20)),
+        Selection(sizes=(512 << 20,), methods=("copy-engine",)),
+        Selection(devices=("gpu:0", "gpu:1")),
+    ],
+)
+@pytest.mark.parametrize("suite", ["default", "sweep"])
+def test_what_a_request_narrows_keeps_its_id(suite: str, narrowed: Selection) -> None:
+    """Else `compare` could not find it: of one id there is one case, and of one case one id."""
+
+    def told(one: PlannedCase) -> str:
+        kept = {key: value for key, value in one.case.items() if key not in ("id", "labels")}
+        return json.dumps(kept, sort_keys=True)
+
+    whole = {told(one): one.id for one in cases(suite, node(2))}
+    ids = set(whole.values())
+    part = {told(one): one.id for one in cases(suite, node(2), selected=narrowed)}
+    assert len(set(part.values())) == len(part)
+    shared = part.keys() & whole.keys()
+    assert shared
+    assert {one: part[one] for one in shared} == {one: whole[one] for one in shared}
+    assert not {part[one] for one in part.keys() - whole.keys()} & ids, "another case has another id"
+
+
+def test_another_clock_than_the_suites_is_in_the_id() -> None:
+    whole = {one.id for one in cases("default", node(2))}
+    by_host = {one.id: one.case["clock"] for one in cases("default", node(2), selected=Selection(clock="host"))}
+    assert "default/d2d-by-size/nvlink-18:gpu:0>gpu:1/copy-engine/host-clock/64KiB" in by_host
+    assert all(by_host[one] == "host" for one in by_host)
+    usual = {one.id for one in cases("default", node(2)) if one.case["clock"] == "host"}
+    assert whole & by_host.keys() == usual
 
 
 def test_methods_narrow_rows() -> None:

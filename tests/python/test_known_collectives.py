@@ -15,6 +15,7 @@ from rich.console import Console
 
 from linkscope.analysis.explain import Diagnosis, explain
 from linkscope.analysis.known_collectives import JudgedCollective
+from linkscope.analysis.left_out import OF_PROCESSES
 from linkscope.importers.imported_run import Wanted, import_file
 from linkscope.machine.described import load_machine
 from linkscope.machine.expected import expected_collective
@@ -174,6 +175,23 @@ def test_what_no_node_has_is_not_judged() -> None:
         for link in header["node"]["links"]:
             link["peak_gbps"] = peak
         assert explain(replace(recorded(), header=header)).collectives == ()
+
+
+def test_of_smaller_ones_it_is_told_from_where_on_figures_are_known() -> None:
+    small = tuple(row for row in recorded().rows if row.case["flows"][0]["bytes"] <= 1 << 20)
+    found = explain(replace(recorded(), rows=small))
+    assert (found.collectives, found.known_from) == ((), 1 << 30)
+    assert "begin at 1 GiB" in explain_text.headline(found)
+    assert "no published figures" not in explain_text.headline(found)
+
+
+def test_of_a_judged_one_the_time_alone_is_left_out() -> None:
+    (flow,) = known_row().case["flows"]
+    labels = {**known_row().case["labels"], "figure": "latency", "figures": ["latency", "bus"]}
+    both = changed(known_row(), labels=labels)
+    found = explain(replace(recorded(), rows=(both,)))
+    assert len(found.collectives) == 1
+    assert found.left_out == {OF_PROCESSES: 1}, flow
 
 
 def test_of_other_numbers_of_gpus_and_links_nothing_is_known() -> None:

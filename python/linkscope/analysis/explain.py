@@ -11,7 +11,7 @@ from linkscope.analysis.by_flow import apart
 from linkscope.analysis.causes import NO_PEER_ACCESS, Likely, Surroundings, likely, lost_pair
 from linkscope.analysis.contention import Crowd, crowds
 from linkscope.analysis.failed_cases import FailedCases, failed_cases
-from linkscope.analysis.known_collectives import JudgedCollective, known_collectives
+from linkscope.analysis.known_collectives import JudgedCollective, known_collectives, known_from
 from linkscope.analysis.latencies import JudgedLatency, latencies
 from linkscope.analysis.layers import Layer, layers
 from linkscope.analysis.ledger import NVSWITCH, SIBLINGS, Ledger, ledgers
@@ -80,7 +80,7 @@ class Diagnosis(Displayed):
     that other work ran. ``packaged``: whether the node is described as one that comes with linkscope; ``studies`` that
     measured such a node. ``predicted``: how many of the figures that were held against what is known a model was not
     given. ``links_unknown``: it is an import that was told neither run nor machine. ``unseen``: GPUs of the node of
-    which nothing was judged."""
+    which nothing was judged. ``known_from``: bytes from which on it is known what a collective of the run reaches."""
 
     node: str
     modelled: bool
@@ -99,6 +99,7 @@ class Diagnosis(Displayed):
     links_unknown: bool = False
     unseen: tuple[str, ...] = ()
     collectives: tuple[JudgedCollective, ...] = ()
+    known_from: int | None = None
 
     @property
     def wrong(self) -> bool:
@@ -168,13 +169,14 @@ def explain(run: RunFile) -> Diagnosis:
         latencies=tuple(waits),
         unsure=(*unsure, *(one for one in collectives if one.open)),
         unjudged=sum(one.expected_gbps is None for one in accounts),
-        left_out=left_out(parts, {one.id for one in (*every, *collectives)}, links_unknown),
+        left_out=left_out(parts, {one.id for one in every}, {one.id for one in collectives}, links_unknown),
         layers=layers(run.rows),
         failed=failed_cases(run.with_status("failed")),
         notices=(*([f"imported from {tool}"] if tool else []), *(found.why for found in spoilers(run)), *run.notices),
         links_unknown=links_unknown,
         unseen=_unseen(node, every, collectives),
         collectives=collectives,
+        known_from=known_from(run.rows, paths),
     )
 
 

@@ -81,50 +81,83 @@ def known_collectives(rows: Iterable[Row], paths: Paths) -> tuple[JudgedCollecti
     return tuple(found for row in rows if (found := _of(row, paths)) is not None)
 
 
-def _of(row: Row, paths: Paths) -> JudgedCollective | None:
+def known_from(rows: Iterable[Row], paths: Paths) -> int | None:
+    """From how many bytes on it is known what any of these collectives reaches; None where nothing is."""
+    plain = (one for row in rows if (one := _plain(row, paths)) is not None)
+    known = [found for one in plain for nvls in (False, True) if (found := one.known(nvls)) is not None]
+    return min((one.from_bytes for one in known), default=None)
+
+
+@dataclass(frozen=True)
+class _Plain:
+    """A measured collective in plain conditions, over GPU links of a known rate."""
+
+    row: Row
+    collective: Collective
+    device: str
+    line_gbps: float
+    link: str
+    rate: Stats
+
+    @property
+    def flow(self) -> Json:
+        flow: Json = self.row.case["flows"][0]
+        return flow
+
+    def known(self, nvls: bool) -> ExpectedCollective | None:
+        """Of whatever size."""
+        kind, members = self.collective.kind, len(self.collective.members)
+        return expected_collective(self.device, self.link, self.flow["method"], kind, members, nvls)
+
+    def known_here(self, nvls: bool) -> ExpectedCollective | None:
+        """Of its size."""
+        found = self.known(nvls)
+        return found if found is not None and self.flow["bytes"] >= found.from_bytes else None
+
+
+def _plain(row: Row, paths: Paths) -> _Plain | None:
     flows = row.case["flows"]
     flow, collective = flows[0], Collective.of(flows[0])
     if row.status != "ok" or row.modelled or row.between or len(flows) > 1 or collective is None:
         return None
-    plain = str(flow.get("parameters", {}).get("type", _TYPE)) == _TYPE and row.load == "once" and not row.environment
-    if not plain or not {end["memory"] for end in flow["members"]} <= _MEMORIES:
+    usual = str(flow.get("parameters", {}).get("type", _TYPE)) == _TYPE and row.load == "once" and not row.environment
+    if not usual or not {end["memory"] for end in flow["members"]} <= _MEMORIES:
         return None
     rate, path = row.flows[0].gbps, _path(collective, paths)
     line, _, link = designed_lanes(paths, path) if path is not None else (None, None, "")
     if rate is None or not line or line < LEAST_GBPS:
         return None
+    return _Plain(row, collective, paths.node.device(collective.members[0]).name, line, link, rate)
+
+
+def _of(row: Row, paths: Paths) -> JudgedCollective | None:
+    one = _plain(row, paths)
+    if one is None:
+        return None
     off = has_no_nvls(row.notes)
-    asked = (paths.node.device(collective.members[0]).name, link, flow["method"], collective.kind)
-    by_links, by_switch = (
-        _large_enough(expected_collective(*asked, len(collective.members), nvls), flow["bytes"])
-        for nvls in (False, True)
-    )
+    by_links, by_switch = one.known_here(False), one.known_here(True)
     known = by_links if off or by_switch is None else by_switch
     if known is None:
         return None
-    measured, goal = scaled(rate, collective.bus_factor), known.share * line
+    measured, goal = scaled(one.rate, one.collective.bus_factor), known.share * one.line_gbps
     short = is_short(measured, row.noise, goal, known.tolerance)
     uncertain = not short and 1 - measured.low / goal > max(known.tolerance, row.noise)
     return JudgedCollective(
         id=row.id,
-        collective=collective.kind,
-        gpus=collective.members,
-        method=flow["method"],
-        bytes=flow["bytes"],
+        collective=one.collective.kind,
+        gpus=one.collective.members,
+        method=one.flow["method"],
+        bytes=one.flow["bytes"],
         measured=measured,
-        line_gbps=line,
+        line_gbps=one.line_gbps,
         expected_gbps=goal,
         held_against=known.source,
         tolerance=known.tolerance,
-        conditions={**conditions(row), "memory": flow["members"][0]["memory"]},
+        conditions={**conditions(row), "memory": one.flow["members"][0]["memory"]},
         short=short,
         uncertain=uncertain,
         faster_known=not short and not uncertain and not off and known is by_links,
     )
-
-
-def _large_enough(known: ExpectedCollective | None, size: int) -> ExpectedCollective | None:
-    return known if known is not None and size >= known.from_bytes else None
 
 
 def _path(collective: Collective, paths: Paths) -> Path | None:

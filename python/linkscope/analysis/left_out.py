@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Iterable
 
-from linkscope.analysis.headline import Headline, headline
+from linkscope.analysis.headline import BUS, Headline, headline
 from linkscope.analysis.ledger import SATURATED
 from linkscope.results.figure_class import FigureClass, figure_class
 from linkscope.results.row import Row
@@ -25,11 +25,16 @@ _BY_CLASS = {
 }
 
 
-def left_out(rows: Iterable[Row], judged: Collection[str], links_unknown: bool = False) -> dict[str, int]:
-    """How many figures of ``rows`` (taken apart) are not of a case in ``judged``, by the reason, the most first.
-    ``links_unknown``: nothing is known of any link, as of an import that was given no machine."""
+def left_out(
+    rows: Iterable[Row], judged: Collection[str], collectives: Collection[str] = (), links_unknown: bool = False
+) -> dict[str, int]:
+    """How many figures of ``rows`` (taken apart) are not of a case in ``judged``, nor the bus bandwidth of one in
+    ``collectives``, by the reason, the most first. ``links_unknown``: nothing is known of any link, as of an import
+    that was given no machine."""
     some = [
-        (row, _reason(row, found, links_unknown)) for row in rows if row.id not in judged and (found := headline(row))
+        (row, _reason(row, found, links_unknown))
+        for row in rows
+        if row.id not in judged and (found := headline(row)) and not (row.id in collectives and found.what == BUS)
     ]
     others = list(dict.fromkeys(row.name for row, reason in some if reason == OTHERS))
     more = f" and {len(others) - MOST_NAMED} more" if len(others) > MOST_NAMED else ""

@@ -101,6 +101,7 @@ def choose(
     from linkscope.analysis.choose import choose as find
     from linkscope.analysis.figures_in_parts import figures_of
     from linkscope.analysis.joined_runs import joined
+    from linkscope.analysis.spoilers import spoilers
     from linkscope.analysis.workloads import workloads
     from linkscope.machine.paths import Paths
     from linkscope.report import choose_text, model_grounds, wording
@@ -131,8 +132,9 @@ def choose(
         verdict = choose_text.verdict(found, asked)
         print_json({**found.to_json(), "verdict": verdict, **({"origin": origin} if origin else {})})
     else:
-        model = model_grounds.of_choices(run_read.node, found)
-        (choose_text.show_all if full else choose_text.show)(found, wording.titled(run_read), out(), asked, model)
+        grounds = model_grounds.of_choices(run_read.node, found)
+        grounds += [f"{run.path}: {one.what}" if several else one.why for run in whole for one in spoilers(run)]
+        (choose_text.show_all if full else choose_text.show)(found, wording.titled(run_read), out(), asked, grounds)
     return 0
 
 

@@ -62,6 +62,7 @@ class AxisPoint:
     """One value of every axis of a row; ``varied``: the axes that have several values there, or are named all the same.
 
     ``collective``: its kind, None for flows between two ends. ``processes``: one, each, or of a collective how many.
+    ``named``: words that tell it from the other points of the row as its suite declares it, whatever a request left.
     """
 
     method: str
@@ -77,6 +78,7 @@ class AxisPoint:
     varied: tuple[Varied, ...]
     collective: str | None = None
     processes: str = "one"
+    named: tuple[str, ...] = ()
 
 
 def points(row: SuiteRow, node: Node, traits_of: Callable[[str], MemoryTraits] = assumed_memory) -> Iterator[AxisPoint]:
@@ -88,6 +90,7 @@ def points(row: SuiteRow, node: Node, traits_of: Callable[[str], MemoryTraits] =
     """
     axes = _axes(row, node)
     named = [axis for axis, values in axes.items() if len(values) > 1 or _named_anyway(axis, row, node)]
+    declared = axes if row.declared is None else _axes(row.declared, node)
     for values in product(*axes.values()):
         value = dict(zip(axes, values, strict=True))
         if not all(_touched_by_driver(end, value, axes, traits_of) for end in _ENDS):
@@ -106,6 +109,11 @@ def points(row: SuiteRow, node: Node, traits_of: Callable[[str], MemoryTraits] =
             collective=value["collective"],
             processes=value["processes"],
             varied=tuple(_varied(axis, value[axis], named, row) for axis in named),
+            named=tuple(
+                _varied(axis, value[axis], named, row).word
+                for axis in axes
+                if _tells(axis, value[axis], declared[axis]) or _named_anyway(axis, row, node)
+            ),
         )
 
 
@@ -129,6 +137,12 @@ def _axes(row: SuiteRow, node: Node) -> dict[str, Sequence[Any]]:
         "flows": row.flows,
         "size": row.sizes or (0,),
     }
+
+
+def _tells(axis: str, value: Any, declared: Sequence[Any]) -> bool:
+    """Whether a value of an axis tells a point from others of the row as it is declared: a clock that a request chose
+    for all does not."""
+    return len(declared) > 1 or (axis == "size" and value not in declared)
 
 
 def _named_anyway(axis: str, row: SuiteRow, node: Node) -> bool:

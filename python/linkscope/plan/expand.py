@@ -292,13 +292,14 @@ def _case(
     collective = bool(layout.members)
     flows = [collective_flow(paths, layout, point)] if collective else case_flows(row, paths, layout, point, places)
     on_gpu = any(flow["executor"].startswith("gpu:") for flow in flows if "role" not in flow)
+    usual = "device" if on_gpu else "host"
     wanted = {"min_sample_s": row.min_sample_s, "point_budget_s": row.point_budget_s}
     environment = {"environment": point.variant.settings} if point.variant.settings else {}
     return {
-        "id": case_id(row, layout, point),
+        "id": case_id(row, layout, point, usual),
         "suite": row.suite,
         "name": row.name,
-        "clock": point.clock or ("device" if on_gpu else "host"),
+        "clock": point.clock or usual,
         "cache": point.cache,
         "load": "sustained" if layout.places else "once",
         **{name: seconds for name, seconds in wanted.items() if seconds is not None},

@@ -11,6 +11,7 @@ from linkscope.machine.paths import Paths
 from linkscope.plan.axes import AxisPoint, Varied, region_bytes
 from linkscope.plan.candidates import FlowLayout, tier_of
 from linkscope.plan.suite_row import SuiteRow
+from linkscope.sizes import format_bytes
 from linkscope.traits import MethodTraits
 
 Json = dict[str, Any]
@@ -22,10 +23,14 @@ _LAUNCH_OF_DIRECT = {"device": "one-thread", "batch": "thread-per-gpu", "host": 
 clock, whose time holds no launch, one thread for all GPUs; else a thread for each."""
 
 
-def case_id(row: SuiteRow, layout: FlowLayout, point: AxisPoint) -> str:
-    """suite/row/where/axes: the same on every run of the same suite on the same machine."""
+def case_id(row: SuiteRow, layout: FlowLayout, point: AxisPoint, clock: str) -> str:
+    """suite/row/where/axes: the same on every run of the same suite on the same machine, whatever else it measures.
+    ``clock``: that of a row that declares none."""
     where = f"{layout.row}>{layout.column}" if layout.row else layout.column
-    axes = [_compact(varied.word) for varied in point.varied]
+    axes = [_compact(word) for word in point.named]
+    if not (row.declared or row).clocks and point.clock not in (None, clock):
+        sized = axes[-1:] == [format_bytes(point.size).replace(" ", "")]
+        axes.insert(len(axes) - sized, f"{point.clock}-clock")
     return "/".join([row.suite, row.name, where.replace(" ", ""), *axes])
 
 

@@ -64,7 +64,7 @@ class Selection:
         else:
             sizes = row.sizes
         clocks = (self.clock,) if self.clock else row.clocks
-        return replace(row, methods=methods, sizes=sizes, clocks=clocks)
+        return replace(row, methods=methods, sizes=sizes, clocks=clocks, declared=row)
 
 
 def parse_devices(text: str, node: Node) -> tuple[str, ...]:

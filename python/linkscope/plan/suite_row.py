@@ -70,7 +70,7 @@ class SuiteRow:
     is on the same kind of device and has no memory. ``counts``: how many members there are, where the devices do not
     say it (``max`` stands for the CPUs, of several hosts for their slots; ``SLOTS`` for those). ``processes``: one, or
     each: two ends in a process of their own each, or every member in its own; of a collective also a number: so many
-    share the members out.
+    share the members out. ``declared``: the suite's own row, where a request has narrowed it.
     """
 
     suite: str
@@ -102,6 +102,7 @@ class SuiteRow:
     point_budget_s: float | None = None
     parameters: dict[str, Any] = field(default_factory=dict)
     peer: dict[str, str] | None = None
+    declared: SuiteRow | None = None
 
     @property
     def figure(self) -> str:

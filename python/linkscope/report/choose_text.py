@@ -52,11 +52,11 @@ def show(
     node: str,
     console: Console,
     asked: Sequence[WorkloadTable] = (),
-    model: Sequence[str] = (),
+    grounds: Sequence[str] = (),
 ) -> None:
     """In at most 40 lines: what applications are ``asked`` about, the answers that matter most, the others counted.
-    ``model``: what a described node's figures rest on."""
-    head = _head(found, node, asked, model)
+    ``grounds``: what else the figures rest on."""
+    head = _head(found, node, asked, grounds)
     console.print(head)
     matter = [one for one in found.answers if not one.equals]
     foot = _rest(found, len(matter), len(matter))
@@ -107,10 +107,10 @@ def show_all(
     node: str,
     console: Console,
     asked: Sequence[WorkloadTable] = (),
-    model: Sequence[str] = (),
+    grounds: Sequence[str] = (),
 ) -> None:
     """Every answer, each with what every way costs at every size; else as ``show``."""
-    console.print(_head(found, node, asked, model))
+    console.print(_head(found, node, asked, grounds))
     if any(cost(at, name).endswith(UNDECIDED) for one in found.answers for at in one.sizes for name in at.best):
         console.print(Text(OF_UNDECIDED, style="dim"))
     for answer in found.answers:
@@ -240,14 +240,14 @@ def _on_host(answer: Choice) -> bool:
     return "GPU" not in answer.question.movement
 
 
-def _head(found: Choices, node: str, asked: Sequence[WorkloadTable], model: Sequence[str]) -> Group:
+def _head(found: Choices, node: str, asked: Sequence[WorkloadTable], grounds: Sequence[str]) -> Group:
     """Title, verdict, what its words mean, caveats."""
     title = Text(node, style="bold")
     if found.modelled:
         title.append(f"  {wording.MODELLED}", style="bold yellow")
     named = dict.fromkeys(text for one in asked[:MOST_ASKED] for text in workload_text.meanings(one))
     words = [Text(read_as(found), style="dim")] if found.answers else []
-    warnings = [Text(text, style="yellow") for text in (*caveats(found), *model)]
+    warnings = [Text(text, style="yellow") for text in (*caveats(found), *grounds)]
     return Group(title, Text(verdict(found, asked), style="bold"), *map(Text, named), *words, *warnings)
 
 

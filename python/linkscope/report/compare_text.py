@@ -121,7 +121,7 @@ def _why_gone(found: Comparison) -> str:
 def _noise(found: Comparison) -> str:
     if found.other_machine or min(len(found.base), len(found.new)) > 1:
         return "the noise of these runs"
-    return "this node's noise" if found.calibrated else "the noise that is assumed (this node is not calibrated)"
+    return "this node's noise" if found.calibrated else "the noise that is assumed (`linkscope calibrate` measures it)"
 
 
 def _unknown(found: Comparison) -> str:

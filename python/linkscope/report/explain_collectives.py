@@ -14,6 +14,7 @@ from linkscope.report import wording
 from linkscope.report.grid import empty_grid
 
 UNSURE = " ?"
+MEASURE = '`linkscope run collectives -k "xccl-calls and all-reduce" --sizes 1G:4G:4x`'
 
 
 def as_known(some: Sequence[JudgedCollective]) -> str:
@@ -34,8 +35,13 @@ def left_open(some: Sequence[JudgedCollective]) -> str:
         return ""
     return (
         f"without reductions in the switch (NVLS) {listed(names)} is as fast as known; with them it may be faster, and "
-        "nothing says which it was."
+        f"nothing says which it was. With NCCL_NVLS_ENABLE=0 {MEASURE} tells."
     )
+
+
+def larger(known_from: int) -> str:
+    """Why none could be judged where one of this size could: two sentences."""
+    return f"known figures of collectives begin at {wording.size(known_from)}. {MEASURE} measures such."
 
 
 def _capital(text: str) -> str:

@@ -22,7 +22,7 @@ from linkscope.analysis.ledger import SATURATED, SIBLINGS, SIZE, Ledger
 from linkscope.analysis.left_out import OF_CPUS, OF_PROCESSES, OF_WORKLOADS, TOGETHER
 from linkscope.listed import listed
 from linkscope.report import wording
-from linkscope.report.explain_collectives import as_known, left_open, print_collectives
+from linkscope.report.explain_collectives import as_known, larger, left_open, print_collectives
 from linkscope.report.grid import empty_grid
 from linkscope.report.model_grounds import of_diagnosis
 
@@ -48,7 +48,7 @@ EARLIER = (
 NO_LINKS = (
     "the imported file does not say what links the node has, so there is nothing to hold its figures against. "
     "`linkscope import FILE --machine NAME` takes them from a described node (`linkscope list machines`), `--beside "
-    "RUN` from a run on the same node: then figures are judged."
+    "RUN` from a run on the same node: then figures are judged, as far as any are known."
 )
 FEW = 3
 """Findings that are shown unless all are asked for."""
@@ -260,6 +260,8 @@ def _nothing(found: Diagnosis) -> str:
     if kinds == {OF_CPUS}:
         return f"{UNPUBLISHED} CPUs. {EARLIER}. `linkscope analyze RUN` tells what memory gives."
     if kinds <= {OF_CPUS, OF_PROCESSES} and not found.accounts and not (found.links_unknown and found.unseen):
+        if found.known_from is not None:
+            return larger(found.known_from)
         share = " `linkscope analyze RUN` tells what share of their links collectives reach."
         reach = share if found.unseen and not found.layers else ""
         return f"{UNPUBLISHED} messages and collectives. {_of_layer(found)}{EARLIER}.{reach}"
