@@ -468,7 +468,7 @@ def test_a_library_that_went_without_its_fastest_way_is_told_with_what_measures_
 ) -> None:
     frame = figures(linkscope.read(FIXTURES / "runs" / "h200x4-packets.jsonl"))
     found = choose(frame.with_columns(notes=polars.lit(noted.format(note)).cast(frame.schema["notes"])))
-    assert found.settings == (note,) * told
+    assert found.settings == ("nccl 2.28.9, NVLS off (NCCL_NVLS_ENABLE=0 was set)",) * told
     assert any("`env -u NCCL_NVLS_ENABLE`" in text for text in choose_caveats.caveats(found)) == bool(told)
 
 

@@ -22,7 +22,8 @@ def has_no_nvls(notes: Iterable[str]) -> bool:
 
 
 def settings(figures: polars.DataFrame) -> tuple[str, ...]:
-    """Notes of the frame of ``analysis/figures.py`` that name a setting without which the library may be faster."""
+    """By notes of the frame of ``analysis/figures.py`` which library had a setting without which it may be faster:
+    "nccl 2.28.9, NVLS off (NCCL_NVLS_ENABLE=0 was set)"."""
     notes = figures.get_column("notes").cast(polars.String).drop_nulls().unique(maintain_order=True)
-    parts = (part for note in notes for part in note.split(BETWEEN_NOTES))
-    return tuple(dict.fromkeys(part for part in parts if NVLS_OFF in part))
+    parts = (part for note in notes for part in note.split(BETWEEN_NOTES) if NVLS_OFF in part)
+    return tuple(dict.fromkeys(f"{part.partition(',')[0]}, NVLS off ({NVLS_OFF} was set)" for part in parts))

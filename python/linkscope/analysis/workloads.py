@@ -24,7 +24,7 @@ from linkscope.workload.planned_schedule import planned_schedule
 
 Json = dict[str, Any]
 
-STEPS, PARTICLES = "steps/s", "particles/s"
+STEPS, PARTICLES = "steps/s", "particles sent/s"
 HEADER_BYTES, PARTICLE_BYTES = 8, 136
 """Of a message of particles: before them, and of each."""
 
@@ -81,7 +81,7 @@ class WorkloadTable(Displayed):
     """One application's communication by all ways that the run has, the fastest first.
 
     ``bytes`` and ``messages``: of the whole schedule. ``merit``: unit of the figure of merit, "" where there is none:
-    of a halo exchange steps/s, of a particle exchange particles/s that are sent, for without physics there are no
+    of a halo exchange steps/s, of a particle exchange particles that are sent, for without physics there are no
     segments; per second of communication. ``times``: phases, ranks and links of the fastest way. ``pattern``: it packs
     nothing, messages are all there is.
     """
