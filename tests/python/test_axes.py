@@ -246,7 +246,7 @@ def test_clock_and_cache_are_axes_and_named_where_they_differ() -> None:
     assert (last["clock"], last["cache"]) == ("host", "flushed")
     assert last["labels"]["variant"] == {"clock": "host", "cache": "flushed"}
     (asked,) = expand([suite_of({"clock": ["device", "host"]})], node(1), OFFER, Selection(clock="host"))
-    assert (asked.case["clock"], asked.id) == ("host", "made/row/numa:0>gpu:0")
+    assert (asked.case["clock"], asked.id) == ("host", "made/row/numa:0>gpu:0/host-clock")
 
 
 def test_memory_that_the_driver_touches_is_there_once_and_bound() -> None:

@@ -277,7 +277,7 @@ def test_sizes_that_one_way_does_not_know_are_told() -> None:
     assert answer.unknown == (64, 64 * KIB), "16 B has one way alone"
     assert any("64 B, 64 KiB" in line for line in choose_text.closings(answer))
     assert [(one.first, one.last) for one in answer.ranges] == [(8, 8), (KIB, KIB)]
-    assert html_use.in_words(answer).endswith("at 8 B and at 1 KiB (not known at 64 B, 64 KiB)")
+    assert html_use.in_words(answer).endswith("from 8 B to 1 KiB, 2 of its 3 sizes (not known at 64 B, 64 KiB)")
     assert only(chosen(known)).unknown == ()
 
 

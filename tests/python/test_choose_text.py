@@ -72,10 +72,10 @@ def test_what_was_sent_one_at_a_time_needs_no_other_run() -> None:
 
 
 def test_several_kinds_of_links_have_a_pair_each() -> None:
-    told = [text for text in choose_caveats.caveats(modelled("default", "frontier")) if "Kinds of links" in text]
+    told = [text for text in choose_caveats.caveats(modelled("default", "frontier")) if "Links, a pair each" in text]
     assert len(told) == 1
-    assert "quad (gpu:0>gpu:1), single (gpu:0>gpu:2)" in told[0]
-    assert not any("Kinds of links" in text for text in choose_caveats.caveats(modelled("default", "h200x4")))
+    assert "quad gpu:0>gpu:1; single gpu:0>gpu:2" in told[0]
+    assert not any("Links, a pair each" in text for text in choose_caveats.caveats(modelled("default", "h200x4")))
 
 
 def test_paths_on_which_other_ways_come_next_are_told_apart() -> None:

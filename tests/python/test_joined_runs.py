@@ -65,6 +65,19 @@ def test_runs_of_two_nodes_do_not_count_together() -> None:
         joined([other, elsewhere])
 
 
+def test_runs_without_serial_numbers_are_said_to_be_of_one_node_by_name() -> None:
+    rows = made.run().rows
+    runs = [
+        replace(
+            made.run(), path=Path(f"{number}.jsonl"), rows=rows[number:], header={**made.run().header, "host": "vm"}
+        )
+        for number in range(2)
+    ]
+    real = [replace(one, header={**one.header, "node": {**one.header["node"], "modelled": False}}) for one in runs]
+    assert [one for one in joined(real).notices if "by the host's name alone: vm" in one]
+    assert not any("by the host" in one for one in joined(runs).notices), "a described node is known by its name"
+
+
 def test_what_one_of_several_runs_has_alone_is_said_and_comes_last() -> None:
     whole = RunFile.read(FIXTURES / "runs" / "h200x4-packets.jsonl")
     part = replace(whole, rows=tuple(row for row in whole.rows if "all-reduce" in row.id), path=Path("part.jsonl"))

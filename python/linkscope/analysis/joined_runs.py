@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from itertools import combinations
 
-from linkscope.analysis.same_machine import same_machine
+from linkscope.analysis.same_machine import by_host_alone, same_machine
 from linkscope.errors import LinkscopeError
 from linkscope.results.replicates import folded
 from linkscope.results.row import Row
@@ -35,6 +35,8 @@ def joined(runs: Sequence[RunFile]) -> RunFile:
         if len(libraries) > 1:
             raise LinkscopeError(f"runs {' and '.join(libraries)} do not count together: name those of one MPI library")
     notices = [f"{run.path.name}: {notice}" for run in runs for notice in run.notices]
+    hosts = dict.fromkeys(filter(None, (by_host_alone(one, other) for one, other in combinations(runs, 2))))
+    notices += [f"taken for runs of one node by the host's name alone: {host}" for host in hosts]
     return replace(
         last,
         joined=tuple(run.path.name for run in runs),

@@ -141,6 +141,8 @@ def _of(row: Row, paths: Paths) -> JudgedCollective | None:
         return None
     measured, goal = scaled(one.rate, one.collective.bus_factor), known.share * one.line_gbps
     short = is_short(measured, row.noise, goal, known.tolerance)
+    if not off and not short and known is by_links and one.known(True) is not None:
+        return None  # it is known with such reductions, of larger sizes
     uncertain = not short and 1 - measured.low / goal > max(known.tolerance, row.noise)
     return JudgedCollective(
         id=row.id,

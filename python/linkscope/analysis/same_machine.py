@@ -14,9 +14,21 @@ def same_machine(one: Run, other: Run) -> bool:
         return False
     if one.node.modelled or other.node.modelled:
         return one.node.modelled == other.node.modelled and one.node.name == other.node.name
-    identities = [Identity.from_json(run.header.get("identity", {})) for run in (one, other)]
-    known = identities[0].same_node(identities[1])
+    known = _by_serials(one, other)
     if known is not None:
         return known
     hosts = [run.header.get("host") for run in (one, other)]
     return bool(hosts[0] == hosts[1]) if all(hosts) else one.node.name == other.node.name
+
+
+def by_host_alone(one: Run, other: Run) -> str:
+    """The host's name, where two runs are taken for one machine's by it, as one of them has no serial numbers; else
+    nothing. Machines of one cloud may share a name."""
+    host = str(one.header.get("host", ""))
+    measured = not (one.node.modelled or other.node.modelled)
+    return host if measured and _by_serials(one, other) is None and same_machine(one, other) else ""
+
+
+def _by_serials(one: Run, other: Run) -> bool | None:
+    identities = [Identity.from_json(run.header.get("identity", {})) for run in (one, other)]
+    return identities[0].same_node(identities[1])

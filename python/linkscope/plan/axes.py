@@ -17,6 +17,8 @@ Json = dict[str, Any]
 
 _DRIVES = {"source": "push", "destination": "pull", "gpu": "gpu-driven", "numa": "cpu-driven"}
 _KINDS = {"gpu": "gpu", "numa": "numa", "nearest-numa": "numa", "peer-numa": "numa"}
+_NARROWED = ("method", "clock", "size")
+"""What a request may leave some of."""
 _ENDS = {"source": "from", "destination": "to"}
 _END_AXES = ("memory", "first touch", "advice")
 _INTERFACE = (
@@ -90,7 +92,8 @@ def points(row: SuiteRow, node: Node, traits_of: Callable[[str], MemoryTraits] =
     """
     axes = _axes(row, node)
     named = [axis for axis, values in axes.items() if len(values) > 1 or _named_anyway(axis, row, node)]
-    declared = axes if row.declared is None else _axes(row.declared, node)
+    before = axes if row.declared is None else _axes(row.declared, node)
+    declared = {axis: before[axis] if axis in _NARROWED else values for axis, values in axes.items()}
     for values in product(*axes.values()):
         value = dict(zip(axes, values, strict=True))
         if not all(_touched_by_driver(end, value, axes, traits_of) for end in _ENDS):

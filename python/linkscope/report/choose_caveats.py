@@ -114,8 +114,8 @@ def _kinds_of_links(found: Choices) -> list[str]:
     for one in found.answers:
         if one.question.tier and one.path.count("gpu:") == 2 and "<>" not in one.path:
             pairs.setdefault(one.question.tier, one.path)
-    between = [f"{tier} ({path})" for tier, path in pairs.items()]
-    return [f"Kinds of links, each with one pair: {', '.join(between)}."] if len(between) > 1 else []
+    between = [f"{tier} {path}" for tier, path in pairs.items()]
+    return [f"Links, a pair each: {'; '.join(between)}."] if len(between) > 1 else []
 
 
 def _of_two_cases(found: Choices) -> list[str]:

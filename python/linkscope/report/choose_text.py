@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from itertools import groupby
 
 from rich.console import Console, Group, RenderableType
 from rich.padding import Padding
@@ -61,16 +62,21 @@ def show(
     matter = [one for one in found.answers if not one.equals]
     foot = _rest(found, len(matter), len(matter))
     left, shown = MOST_LINES - 1 - sum(len(console.render_lines(part, pad=False)) for part in (head, foot)), 0
+    tiers = dict.fromkeys(one.question.tier for one in matter if one.question.tier)
     for block in _blocks(matter):
         fitting = (block[:count] for count in range(len(block), 0, -1))
-        told = next((some for some in fitting if _height(some, console) <= left), [])
+        least = [] if shown else block[:1]
+        told = next((some for some in fitting if _height(some, console) <= left), least)
         if told:
             console.print(_block(told, console.width))
             left -= _height(told, console)
             shown += sum(map(len, told))
+            tiers = {
+                tier: None for tier in tiers if not any(tier == one.question.tier for some in told for one in some)
+            }
         if len(told) < len(block):
             break
-    rest = _rest(found, len(matter), len(matter) - shown)
+    rest = _rest(found, len(matter), len(matter) - shown, tuple(tiers))
     if rest:
         console.print(rest)
     if found.answers and not found.modelled:
@@ -79,17 +85,22 @@ def show(
         )
 
 
-def _rest(found: Choices, matter: int, hidden: int) -> Text:
-    """What is not shown, with an empty line before it; may be empty."""
+def _rest(found: Choices, matter: int, hidden: int, tiers: Sequence[str] = ()) -> Text:
+    """What is not shown, with an empty line before it; may be empty. ``tiers``: of links of which nothing is shown."""
     alike = len(found.answers) - matter
     rest = [
-        *([wording.count(hidden, "more question")] if hidden else []),
+        *([f"{wording.count(hidden, 'more question')}{_links(tiers)}"] if hidden else []),
         *([f"{alike} in which no way is known to be faster"] if alike else []),
         *([f"{len(found.undecided)} that intervals leave open"] if found.undecided else []),
         *([f"{len(found.unrivalled)} not done in two ways at the same sizes"] if found.unrivalled else []),
     ]
     lines = [f"\n{'; '.join(rest)}: see --full" if rest else "", _elsewhere(found)]
     return Text("\n".join(line for line in lines if line), style="dim")
+
+
+def _links(tiers: Sequence[str]) -> str:
+    """ ", also on other kinds of links (single), where another way may be best"; empty without any."""
+    return f", also on other kinds of links ({' and '.join(tiers)}), where another way may be best" if tiers else ""
 
 
 def _elsewhere(found: Choices) -> str:
@@ -293,11 +304,12 @@ def _block(block: Sequence[Sequence[Choice]], width: int, most: int = MOST_SIZES
     if len(block) > 1:
         question = replace(question, movement=f"collectives on {_collective(question)[1]}")
     spans = [
-        (_collective(some[0].question)[0] if len(block) > 1 and not number else "", together(span))
+        (_collective(some[0].question)[0] if len(block) > 1 and not number else "", span, told)
         for some in block
-        for number, span in enumerate(zip(*(one.ranges for one in some), strict=True))
+        for number, (span, told) in enumerate(joined_ranges(some))
     ]
-    parts: list[RenderableType] = [Text(""), Text(title(question), style="bold"), *_range_lines(spans, width)]
+    lines = _range_lines(spans, width)
+    parts: list[RenderableType] = [Text(""), Text(title(question), style="bold"), *lines]
     largest = max((size for some in block for one in some for size in one.assumed), default=0)
     if largest:
         parts.append(Text(f"{' ' * INDENT}up to {wording.size(largest)} nobody knows: see Left out", style="dim"))
@@ -306,15 +318,33 @@ def _block(block: Sequence[Sequence[Choice]], width: int, most: int = MOST_SIZES
     return Group(*parts)
 
 
-def _range_lines(spans: Sequence[tuple[str, SizeRange]], width: int) -> list[RenderableType]:
+def joined_ranges(alike: Sequence[Choice]) -> list[tuple[SizeRange, str]]:
+    """The ranges of several that have the same, each as one, with its sizes in words; those with the same best between
+    which sizes are not told, too: "1 B to 8 KiB, 6 of its 14 sizes"."""
+    spans = [together(span) for span in zip(*(one.ranges for one in alike), strict=True)]
+    found = []
+    for _, some in groupby(spans, key=lambda span: span.best):
+        first, *others = some
+        whole = replace(together([first, *others]), last=others[-1].last) if others else first
+        told = sizes(whole)
+        if others:
+            measured = [*(at.bytes for at in alike[0].sizes), *alike[0].unknown]
+            within = [size for size in measured if whole.first <= size <= whole.last]
+            known = [size for size in within if any(span.first <= size <= span.last for span in (first, *others))]
+            told += f", {len(known)} of its {len(within)} sizes" if len(known) < len(within) else ""
+        found.append((whole, told))
+    return found
+
+
+def _range_lines(spans: Sequence[tuple[str, SizeRange, str]], width: int) -> list[RenderableType]:
     """A line for each range, or two where its costs do not fit beside it; before it what it is of, if anything."""
-    sized, ways = max(len(sizes(one)) for _, one in spans), max(len(best(one)) for _, one in spans)
-    labelled = max(len(label) for label, _ in spans)
+    sized, ways = max(len(told) for _, _, told in spans), max(len(best(one)) for _, one, _ in spans)
+    labelled = max(len(label) for label, _, _ in spans)
     start = INDENT + (labelled + GAP if labelled else 0)
-    beside = all(start + sized + GAP + ways + GAP + len(costs(one)) <= width for _, one in spans)
+    beside = all(start + sized + GAP + ways + GAP + len(costs(one)) <= width for _, one, _ in spans)
     lines: list[RenderableType] = []
-    for label, one in spans:
-        line = Text(f"{' ' * INDENT}{label}".ljust(start) + sizes(one).ljust(sized + GAP)).append(best(one), "cyan")
+    for label, one, told in spans:
+        line = Text(f"{' ' * INDENT}{label}".ljust(start) + told.ljust(sized + GAP)).append(best(one), "cyan")
         if beside:
             line.pad_right(max(start + sized + GAP + ways + GAP - len(line), 0))
         lines.append(line.append(costs(one), style="dim") if beside else line)

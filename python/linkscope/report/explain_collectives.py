@@ -101,4 +101,10 @@ def _ways(some: Sequence[JudgedCollective]) -> list[str]:
     for places in alike.values():
         for place, word in zip(places, differing([some[place].conditions for place in places]), strict=True):
             apart[place] = word
-    return [f"{one.method.removesuffix('-collective')} {word}".rstrip() for one, word in zip(some, apart, strict=True)]
+    return [f"{_library(one)} {word}".rstrip() for one, word in zip(some, apart, strict=True)]
+
+
+def _library(one: JudgedCollective) -> str:
+    """Such as "xccl", "xccl in xccl" of memory of its own."""
+    memory = one.conditions["memory"]
+    return f"{one.method.removesuffix('-collective')}{'' if memory == 'device' else f' in {memory}'}"

@@ -230,7 +230,8 @@ def _of_siblings(found: Diagnosis) -> str:
         return f"{compared}, as nothing is published."
     open_ = sum(one.held_against == SIBLINGS for one in found.unsure)
     alike = f"{len(some) - open_} are alike" if open_ else "they are alike"
-    return f"{compared}: {alike} within {_limits(some)}, as a fault of all would leave them, too."
+    apart = max(abs(one.missing) for one in some if one not in found.unsure)
+    return f"{compared}: {alike} within {apart * 100:.2g} %, as a fault of all would leave them, too."
 
 
 def _short_from(some: Iterable[Account]) -> str:

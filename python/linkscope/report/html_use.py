@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import accumulate, groupby
+from itertools import accumulate
 
-from linkscope.analysis.choose import ANY, AtSize, Choice, Choices
-from linkscope.analysis.size_ranges import SizeRange
+from linkscope.analysis.choose import ANY, AtSize, Choice, Choices, Question
+from linkscope.analysis.movement import BETWEEN_PROCESSES
 from linkscope.analysis.way import interface
 from linkscope.report import wording
-from linkscope.report.choose_caveats import FULL, MAY_BE_FASTER, caveats, meanings, read_as
+from linkscope.report.choose_caveats import FULL, MAY_BE_FASTER, caveats, meanings, one_way, read_as
 from linkscope.report.choose_text import (
     COLLECTIVE,
     aside,
@@ -18,8 +18,8 @@ from linkscope.report.choose_text import (
     by_ranges,
     closings,
     cost,
+    joined_ranges,
     rank,
-    sizes,
     some_sizes,
     stakes,
     title,
@@ -95,7 +95,7 @@ def uses(choices: Choices) -> list[tuple[str, str]]:
     open_ = [one for one in choices.answers if one.question.memory == ANY or _moved(one) not in whatever]
     by_movement: dict[str, list[Choice]] = {}
     for one in _ranked(open_):
-        by_movement.setdefault(one.question.movement, []).append(one)
+        by_movement.setdefault(f"{one.question.movement}{called(one.question)}", []).append(one)
     lines: dict[str, str] = {}
     for some in by_movement.values():
         (first, *others), *_ = by_ranges(some)
@@ -103,8 +103,17 @@ def uses(choices: Choices) -> list[tuple[str, str]]:
         where = f" ({' or '.join(tiers)})" if 0 < len(tiers) < 3 else ""
         memory = "" if first.question.memory == ANY else f", {first.question.memory}"
         beside = "".join(f", {condition}" for condition in first.question.conditions[1:])
-        lines.setdefault(f"{first.question.movement}{where}{memory}{beside}", in_words(first))
+        moved = f"{first.question.movement}{called(first.question)}"
+        lines.setdefault(f"{moved}{where}{memory}{beside}", in_words(first))
     return list(lines.items())[:MOST_USES]
+
+
+def called(question: Question) -> str:
+    """ ", ping-pong": how messages between processes were called; else nothing."""
+    if BETWEEN_PROCESSES not in question.movement:
+        return ""
+    _, _, call = question.conditions[0].partition(", ")
+    return f", {'one way' if one_way(question) else call}" if one_way(question) or call else ""
 
 
 def use_notes(choices: Choices) -> list[str]:
@@ -143,18 +152,15 @@ def in_words(one: Choice) -> str:
     if one.equals:
         return f"{wording.either([way(name) for name in one.rivals])}: none is known to be faster"
     if one.assumed or one.unknown:
-        alike = (list(some) for _, some in groupby(one.ranges, key=best))
-        words = (f"{best(some[0])} {' and '.join(map(_at_or_from, some))}" for some in alike)
+        words = (
+            f"{best(span)} {'at' if span.first == span.last else 'from'} {told}" for span, told in joined_ranges([one])
+        )
         return ", ".join(words) + aside(one) + _open(one)
     spans = [
         f"{best(span)} {_span(span.first, span.last, number, len(one.ranges))}"
         for number, span in enumerate(one.ranges)
     ]
     return ", ".join(spans) + aside(one) + _open(one)
-
-
-def _at_or_from(one: SizeRange) -> str:
-    return f"{'at' if one.first == one.last else 'from'} {sizes(one)}"
 
 
 def _open(one: Choice) -> str:

@@ -25,10 +25,9 @@ def of_choices(node: Node, found: Choices) -> list[str]:
     heads = [head for head in heads if not named[head] or not named[head] <= {*others}]
     told = [f"No source gives, so the description assumes: {'; '.join(heads)}."] if heads else []
     if is_packaged(node):
-        told += [
-            f"`linkscope list machines {node.name}` has all sources.",
-            predictions(node.name, studies_of(node.name)),
-        ]
+        told.append(
+            predictions(node.name, studies_of(node.name)) or f"`linkscope list machines {node.name}` has sources."
+        )
     return [" ".join(filter(None, told))] if told else []
 
 

@@ -29,8 +29,7 @@ MOST_REASONS = 4
 PART_WORDS = {"send": "start sends", "synchronise": "synchronise devices"}
 """Parts of the time whose own name does not say enough."""
 NO_SEGMENTS = (
-    "particles sent/s: per second of communication. Quicksilver's own figure, segments per second, needs its "
-    "physics."
+    "particles sent/s: per second of communication. Quicksilver's own figure, segments per second, needs its physics."
 )
 NOTHING = "The run has no workload: `linkscope app halo` and `linkscope app particles` measure one."
 

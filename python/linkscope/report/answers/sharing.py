@@ -121,12 +121,13 @@ def _threads(table: DataFrame) -> str:
     best = largest.sort("gbps", maintain_order=True).row(-1, named=True)
     enough = wording.count(best["enough_threads"], "thread")
     open_ended = ", the most that were tried," if best["enough_threads"] == best["most_threads"] else ""
-    reach = "reaches" if best["enough_threads"] == 1 else "reach"
+    one = best["enough_threads"] == 1
+    reach = f"give{'s' * one}" if best["enough_threads"] == best["best_threads"] else f"reach{'es' * one} 95 % of"
     several = best["enough_threads"] > best["fewest_threads"]
     open_ = "" if best["clear"] else ", but intervals cannot tell the two apart"
     faster = f", which is x{best['speedup']:.3g} that of {best['fewest_threads']}{open_}" if several else ""
     return (
-        f"{enough}{open_ended} {reach} 95 % of the best rate, {wording.value(best['gbps'])} GB/s{faster} "
+        f"{enough}{open_ended} {reach} the best rate, {wording.value(best['gbps'])} GB/s{faster} "
         f"({words(best['path'], _work(best))})."
     )
 
