@@ -41,7 +41,7 @@ LEAST_SWEPT = 0.5
 HEAD_LINES = 2
 LEAST_OF_TABLES = FEWEST_TABLES + HEAD_LINES + 2
 """Lines, the one before them and the one on what is left out included."""
-FEWEST_SIZES = 4
+FEWEST_SIZES = 3
 MOST_REMARKS = 2
 MOST_REMARK_LINES = 2
 MOST_WORKLOAD_LINES = 4

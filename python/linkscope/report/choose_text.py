@@ -37,6 +37,11 @@ OTHER_SUITES = {
     "allocators": "kinds of memory",
 }
 TUNER = "nccl-tuner"
+MESSAGES = "p2p-processes"
+OF_MEMORIES = (
+    "This suite sends from a GPU's own memory alone; others are in the suite mpi-allocators, which leaves out those "
+    "that a description has no figures for."
+)
 OF_TUNER = f"NCCL's tuner wants another run on this node: `linkscope run {TUNER}`, then `choose --export {TUNER}`"
 ALONE = "Not done in two ways at the same sizes:"
 UNDECIDED = " ?"
@@ -109,6 +114,8 @@ def _elsewhere(found: Choices) -> str:
     others = [f"{name} ({has})" for name, has in OTHER_SUITES.items() if name not in suites]
     if suites & {*FIRST_SUITES}:
         return f"Other suites: {', '.join(others)} (`linkscope list suites`)"
+    if suites == {MESSAGES} and any("GPU" in one.question.movement for one in found.answers):
+        return OF_MEMORIES
     of_nccl = any(name.startswith("xccl-collective") for one in found.answers for name in one.rivals)
     return OF_TUNER if of_nccl and TUNER not in suites else ""
 

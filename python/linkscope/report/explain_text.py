@@ -354,7 +354,8 @@ def _print_table(unit: str, some: Sequence[Account], marks: _Marks, measured: st
     console.print(_table(some, marks, measured, names))
     steps = [f"{name}: {STEPS[name]}" for name in names]
     unsure = [OF_UNSURE] if any(one.id in marks.unsure for one in some) else []
-    console.print(Text(f"{unit}. {'; '.join([*steps, UNITS[unit], *unsure])}", style="dim"))
+    ends = [UNITS[unit]] if any(one.both for one in some) or isinstance(some[0], JudgedLatency) else []
+    console.print(Text(f"{unit}. {'; '.join([*steps, *ends, *unsure])}".rstrip(". "), style="dim"))
 
 
 def _print_left_out(found: Diagnosis, console: Console) -> None:

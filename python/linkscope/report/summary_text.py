@@ -47,7 +47,7 @@ def print_summary(summary: Summary, console: Console) -> None:
 
 def best_at(line: TableSummary) -> str:
     """Of curves where the best figure is, what it reaches at its largest size where that is less, and what other kinds
-    of calls reach beyond it: "at 1 MiB by mpi, send; 9.1 at 1 GiB; window 23.7"; empty for other tables."""
+    of calls reach beyond it: "at 1 MiB by mpi, send; the same at 1 GiB: 9.1; window 23.7"; empty for other tables."""
     if not line.heading.x_name:
         return ""
     at = wording.x_value(line.best.x, line.heading.x_name)
@@ -65,7 +65,7 @@ def best_at(line: TableSummary) -> str:
         if one.headline
     ]
     if line.last is not None and line.last.headline is not None:
-        by += f"; {wording.value(line.last.headline.value.median)} at {wording.size(line.last.bytes)}"
+        by += f"; the same at {wording.size(line.last.bytes)}: {wording.value(line.last.headline.value.median)}"
     return f"at {at}{'; '.join([by, *apart])}"
 
 

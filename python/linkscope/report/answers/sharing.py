@@ -127,7 +127,7 @@ def _threads(table: DataFrame) -> str:
     open_ = "" if best["clear"] else ", but intervals cannot tell the two apart"
     faster = f", which is x{best['speedup']:.3g} that of {best['fewest_threads']}{open_}" if several else ""
     return (
-        f"{enough}{open_ended} {reach} the best rate, {wording.value(best['gbps'])} GB/s{faster} "
+        f"{enough}{open_ended} {reach} the best rate past caches, {wording.value(best['gbps'])} GB/s{faster} "
         f"({words(best['path'], _work(best))})."
     )
 
