@@ -247,6 +247,10 @@ def test_clock_and_cache_are_axes_and_named_where_they_differ() -> None:
     assert last["labels"]["variant"] == {"clock": "host", "cache": "flushed"}
     (asked,) = expand([suite_of({"clock": ["device", "host"]})], node(1), OFFER, Selection(clock="host"))
     assert (asked.case["clock"], asked.id) == ("host", "made/row/numa:0>gpu:0/host-clock")
+    (one,) = expand([suite_of({"clock": "device"})], node(1), OFFER, Selection(clock="host"))
+    assert (one.case["clock"], one.id) == ("host", "made/row/numa:0>gpu:0/host-clock"), "not the one that is declared"
+    (same,) = expand([suite_of({"clock": "device"})], node(1), OFFER, Selection(clock="device"))
+    assert same.id == "made/row/numa:0>gpu:0"
 
 
 def test_memory_that_the_driver_touches_is_there_once_and_bound() -> None:

@@ -137,6 +137,41 @@ def test_a_known_figure_with_nvls_is_taken_from_its_size_on() -> None:
     assert with_it.from_bytes > without.from_bytes
 
 
+def of_eight(gbps: float, note: str, size: int) -> Diagnosis:
+    """An all-reduce of eight GPUs behind one switch, by its bus bandwidth."""
+    header = json.loads(json.dumps(recorded().header))
+    devices, links = header["node"]["devices"], header["node"]["links"]
+    gpu = next(one for one in devices if one["id"] == "gpu:3")
+    (link,) = [one for one in links if "gpu:3" in (one["a"], one["b"]) and one["kind"] == "nvlink"]
+    for number in range(4, 8):
+        devices.append({**gpu, "id": f"gpu:{number}"})
+        links.append(json.loads(json.dumps(link).replace("gpu:3", f"gpu:{number}")))
+    (flow,) = known_row().case["flows"]
+    ends = [{**flow["members"][0], "device": f"gpu:{number}"} for number in range(8)]
+    row = changed(known_row(), notes=(note,), flows=[{**flow, "bytes": size, "members": ends}])
+    (result,) = row.flows
+    assert result.gbps is not None
+    bus = scaled(result.gbps, gbps / (1.75 * result.gbps.median))
+    row = replace(row, flows=(replace(result, gbps=replace(bus, low=bus.median, high=bus.median)),))
+    return explain(replace(recorded(), header=header, rows=(row,)))
+
+
+@pytest.mark.parametrize(
+    ("gbps", "note", "size", "told"),
+    [
+        (372.0, "nccl 2.28.9, NCCL_NVLS_ENABLE=0, NVLink SHARP off", 1 << 30, "fine"),
+        (372.0, "nccl 2.28.9, NVLink SHARP as it chooses", 1 << 30, "open"),
+        (372.0, "nccl 2.28.9, NVLink SHARP as it chooses", 4 << 30, "short"),
+        (475.0, "nccl 2.28.9, NVLink SHARP as it chooses", 4 << 30, "fine"),
+        (372.0, "nccl 2.28.9", 4 << 30, "open"),
+        (200.0, "nccl 2.28.9", 4 << 30, "short"),
+    ],
+)
+def test_what_nvls_reaches_is_asked_where_it_may_have_been_on(gbps: float, note: str, size: int, told: str) -> None:
+    one = only(of_eight(gbps, note, size))
+    assert ("short" if one.short else "open" if one.open else "fine") == told
+
+
 def test_a_lost_lane_does_not_lower_what_is_expected() -> None:
     header = json.loads(json.dumps(recorded().header))
     (link,) = [one for one in header["node"]["links"] if "gpu:1" in (one["a"], one["b"]) and one["kind"] == "nvlink"]

@@ -9,7 +9,7 @@ from typing import Any
 from linkscope.analysis.collective import Collective
 from linkscope.analysis.conditions import conditions
 from linkscope.analysis.ledger import NVSWITCH, designed_lanes, is_short
-from linkscope.analysis.library_settings import has_no_nvls
+from linkscope.analysis.library_settings import has_no_nvls, may_have_nvls
 from linkscope.machine.expected import ExpectedCollective, expected_collective
 from linkscope.machine.paths import Path, Paths
 from linkscope.results.interval import scaled
@@ -136,13 +136,11 @@ def _of(row: Row, paths: Paths) -> JudgedCollective | None:
         return None
     off = has_no_nvls(row.notes)
     by_links, by_switch = one.known_here(False), one.known_here(True)
-    known = by_links if off or by_switch is None else by_switch
+    known = by_switch if by_switch is not None and may_have_nvls(row.notes) else by_links
     if known is None:
         return None
     measured, goal = scaled(one.rate, one.collective.bus_factor), known.share * one.line_gbps
     short = is_short(measured, row.noise, goal, known.tolerance)
-    if not off and not short and known is by_links and one.known(True) is not None:
-        return None  # it is known with such reductions, of larger sizes
     uncertain = not short and 1 - measured.low / goal > max(known.tolerance, row.noise)
     return JudgedCollective(
         id=row.id,

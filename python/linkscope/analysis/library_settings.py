@@ -13,12 +13,18 @@ NVLS_OFF = "NCCL_NVLS_ENABLE=0"
 
 
 _NO_NVLS = (NVLS_OFF, "no NVLink SHARP")
+_FREE = "NVLink SHARP as it chooses"
 """Parts of notes."""
 
 
 def has_no_nvls(notes: Iterable[str]) -> bool:
     """Whether a case's notes say that its collectives were without reductions in the switch."""
     return any(part in note for note in notes for part in _NO_NVLS)
+
+
+def may_have_nvls(notes: Iterable[str]) -> bool:
+    """Whether they say that the library was free to use them."""
+    return any(_FREE in note for note in notes)
 
 
 def settings(figures: polars.DataFrame) -> tuple[str, ...]:

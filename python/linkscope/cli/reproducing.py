@@ -39,7 +39,7 @@ def _measured(study: StudyFile, machine: str | None, budget: str | None, err: Co
     with progress(err) as listener:
         done = measure(request, default_output(machine), listener, command_line(request, None))
     again = f"`linkscope reproduce {study.name} {done.path}` shows this again"
-    err.print(f"{done.path}: {again}", highlight=False, soft_wrap=True)
+    err.print(f"{done.path}: {again}", highlight=False, markup=False, soft_wrap=True)
     return done
 
 
@@ -52,4 +52,4 @@ def write(done: Reproduction, output: Path, err: Console) -> None:
     if output.suffix not in writers:
         raise LinkscopeError(f"cannot write {output}: choose a name that ends in {' or '.join(writers)}")
     write_whole(output, writers[output.suffix](done))
-    err.print(f"wrote {output}", highlight=False)
+    err.print(f"wrote {output}", highlight=False, markup=False)

@@ -143,9 +143,10 @@ def _axes(row: SuiteRow, node: Node) -> dict[str, Sequence[Any]]:
 
 
 def _tells(axis: str, value: Any, declared: Sequence[Any]) -> bool:
-    """Whether a value of an axis tells a point from others of the row as it is declared: a clock that a request chose
-    for all does not."""
-    return len(declared) > 1 or (axis == "size" and value not in declared)
+    """Whether a value of an axis tells a point from others of the row as it is declared, or from what is declared. Of
+    a row without a clock ``case_id`` knows the usual one."""
+    other = axis in ("size", "clock") and None not in declared and value not in declared
+    return len(declared) > 1 or other
 
 
 def _named_anyway(axis: str, row: SuiteRow, node: Node) -> bool:

@@ -14,7 +14,7 @@ from linkscope.report import wording
 from linkscope.report.grid import empty_grid
 
 UNSURE = " ?"
-MEASURE = '`linkscope run collectives -k "xccl-calls and all-reduce" --sizes 1G:4G:4x`'
+MEASURE = '`NCCL_NVLS_ENABLE=0 linkscope run collectives -k "xccl-calls and all-reduce" --sizes 1G`'
 
 
 def as_known(some: Sequence[JudgedCollective]) -> str:
@@ -35,13 +35,13 @@ def left_open(some: Sequence[JudgedCollective]) -> str:
         return ""
     return (
         f"without reductions in the switch (NVLS) {listed(names)} is as fast as known; with them it may be faster, and "
-        f"nothing says which it was. With NCCL_NVLS_ENABLE=0 {MEASURE} tells."
+        f"nothing says which it was. {MEASURE} tells."
     )
 
 
 def larger(known_from: int) -> str:
     """Why none could be judged where one of this size could: two sentences."""
-    return f"known figures of collectives begin at {wording.size(known_from)}. {MEASURE} measures such."
+    return f"known figures of collectives begin at {wording.size(known_from)}, without NVLS. {MEASURE} measures such."
 
 
 def _capital(text: str) -> str:
