@@ -84,15 +84,12 @@ def test_a_large_all_reduce_as_fast_as_known_is_normal() -> None:
     assert not explain_text.cannot_tell(found)
     assert "All-reduce on 4 GPUs" in explain_text.headline(found)
     assert found.unseen == ()
-    assert one.name not in draw_words(found)
 
 
-def draw_words(found: Diagnosis) -> str:
-    """What the node's picture says of links: with collectives alone their peaks."""
-    text = picture(recorded().node, found)
+def test_with_collectives_alone_the_picture_has_the_peaks_of_links() -> None:
+    text = picture(recorded().node, explain(recorded()))
     assert "450" in text
     assert "of what is expected" not in text
-    return text
 
 
 def test_one_that_is_surely_slower_is_a_finding() -> None:
@@ -221,12 +218,11 @@ def test_of_smaller_ones_it_is_told_from_where_on_figures_are_known() -> None:
 
 
 def test_of_a_judged_one_the_time_alone_is_left_out() -> None:
-    (flow,) = known_row().case["flows"]
     labels = {**known_row().case["labels"], "figure": "latency", "figures": ["latency", "bus"]}
     both = changed(known_row(), labels=labels)
     found = explain(replace(recorded(), rows=(both,)))
     assert len(found.collectives) == 1
-    assert found.left_out == {OF_PROCESSES: 1}, flow
+    assert found.left_out == {OF_PROCESSES: 1}
 
 
 def test_of_other_numbers_of_gpus_and_links_nothing_is_known() -> None:

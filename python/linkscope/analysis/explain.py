@@ -74,13 +74,14 @@ class Shortfall:
 class Diagnosis(Displayed):
     """``accounts``: of every path that could be judged; ``latencies`` of GPUs and ``collectives``, judged alike.
     ``unsure``: figures that are not short for sure, but of which the interval reaches below what is expected by more
-    than the tolerance. ``unjudged``: paths with nothing to hold them against. ``left_out``: how many other figures the
-    run has, by why nobody can say what to expect of them. ``layers``: what a method adds to the one below it.
-    ``failed``: cases that failed, by why. ``notices``: what the run says of itself, such as that it is an excerpt, or
-    that other work ran. ``packaged``: whether the node is described as one that comes with linkscope; ``studies`` that
-    measured such a node. ``predicted``: how many of the figures that were held against what is known a model was not
-    given. ``links_unknown``: it is an import that was told neither run nor machine. ``unseen``: GPUs of the node of
-    which nothing was judged. ``known_from``: bytes from which on it is known what a collective of the run reaches."""
+    than the tolerance, and collectives that reductions in the switch leave open. ``unjudged``: paths with nothing to
+    hold them against. ``left_out``: how many other figures the run has, by why nobody can say what to expect of them.
+    ``layers``: what a method adds to the one below it. ``failed``: cases that failed, by why. ``notices``: what the run
+    says of itself, such as that it is an excerpt, or that other work ran. ``packaged``: whether the node is described
+    as one that comes with linkscope; ``studies`` that measured such a node. ``predicted``: how many of the figures that
+    were held against what is known a model was not given. ``links_unknown``: it is an import that was told neither run
+    nor machine. ``unseen``: GPUs of the node of which nothing was judged. ``known_from``: bytes from which on it is
+    known what a collective of the run reaches."""
 
     node: str
     modelled: bool

@@ -96,7 +96,7 @@ def layers(rows: Iterable[Row]) -> tuple[Layer, ...]:
 
 def _added(size: int, layer: Row, raw: Row) -> Added:
     """The bounds of the difference are those of the ratio, and no further than the two intervals' ends."""
-    above, below = (Cost.of(row.flows[0].seconds, len(row.measured) < 2 and not row.noise) for row in (layer, raw))
+    above, below = Cost.of_row(layer), Cost.of_row(raw)
     low, high = (below.median * (math.exp(bound) - 1) for bound in above.over(below)[1:])
     clear = above.dearer_than(below) or below.dearer_than(above)
     ends = max(low, above.low - below.high), min(high, above.high - below.low)

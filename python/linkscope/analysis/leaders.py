@@ -57,7 +57,7 @@ def _cost(point: Cell) -> Cost | None:
     """A time as it is, a rate as its inverse; None where that is not positive."""
     if point.headline is None or point.headline.value.low <= 0:
         return None
-    found = Cost.of(point.headline.value, point.of_samples)
+    found = (Cost.of_samples if point.of_samples else Cost.of)(point.headline.value)
     return found.inverse if point.headline.higher_is_better else found
 
 

@@ -13,7 +13,7 @@ from itertools import pairwise
 from statistics import fmean
 
 from linkscope.order_statistics import interval_of_range
-from linkscope.results.row import UNKNOWN_FROM, Stats
+from linkscope.results.row import UNKNOWN_FROM, Row, Stats
 
 AS_GOOD = 0.01
 """Nobody chooses by less."""
@@ -32,11 +32,21 @@ class Cost:
     high: float
 
     @staticmethod
-    def of(times: Stats, alone: bool = False) -> Cost:
-        """Of a median above zero. ``alone``: of one replicate, of which few samples have but a range."""
-        ends = (times.low, times.high)
-        low, high = interval_of_range(times.n, times.median, *ends) if alone else ends
+    def of(times: Stats) -> Cost:
+        """Of a median above zero."""
+        return Cost(times.median, max(times.low, times.median * LEAST_BOUND), times.high)
+
+    @staticmethod
+    def of_samples(times: Stats) -> Cost:
+        """Of one replicate, of which few samples have but a range."""
+        low, high = interval_of_range(times.n, times.median, times.low, times.high)
         return Cost(times.median, max(low, times.median * LEAST_BOUND), high)
+
+    @staticmethod
+    def of_row(row: Row) -> Cost:
+        """Of the time of its first measured flow."""
+        times = row.measured_flows[0][1].seconds
+        return Cost.of(times) if len(row.measured) > 1 or row.noise else Cost.of_samples(times)
 
     @property
     def inverse(self) -> Cost:

@@ -206,18 +206,14 @@ def _way(row: Row, combination: Combination, name: str, fastest: Row, based: Row
         member=slowest(result.breakdown),
         speedup=None if based is None or row is based else _speedup(row, based),
         baseline=row is based,
-        equal=row is fastest or not _cost(row).dearer_than(_cost(fastest)),
+        equal=row is fastest or not Cost.of_row(row).dearer_than(Cost.of_row(fastest)),
         within_run=row.within_run,
         modelled=row.modelled,
     )
 
 
-def _cost(row: Row) -> Cost:
-    return Cost.of(row.measured_flows[0][1].seconds, len(row.measured) < 2 and not row.noise)
-
-
 def _speedup(row: Row, based: Row) -> Speedup:
-    before, after = _cost(based), _cost(row)
+    before, after = Cost.of_row(based), Cost.of_row(row)
     ratio, low, high = map(math.exp, before.over(after))
     return Speedup(ratio, low, high, before.dearer_than(after) or after.dearer_than(before))
 

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from itertools import groupby
+from typing import TypeAlias
 
 from rich.console import Console, Group, RenderableType
 from rich.padding import Padding
@@ -21,6 +22,7 @@ from linkscope.report.choose_caveats import FEWEST_RUNS, caveats, one_way, read_
 from linkscope.report.grid import GAP, words
 from linkscope.report.label_lines import Column, print_label_lines
 
+Asked: TypeAlias = Sequence[WorkloadTable]
 MOST_LINES = 40
 INDENT = 2
 MOST_ASKED = 2
@@ -53,13 +55,7 @@ _PLAIN = re.compile(r"\w[\w.-]*", re.ASCII)
 """A name that needs no quotes."""
 
 
-def show(
-    found: Choices,
-    node: str,
-    console: Console,
-    asked: Sequence[WorkloadTable] = (),
-    grounds: Sequence[str] = (),
-) -> None:
+def show(found: Choices, node: str, console: Console, asked: Asked = (), grounds: Sequence[str] = ()) -> None:
     """In at most 40 lines: what applications are ``asked`` about, the answers that matter most, the others counted.
     ``grounds``: what else the figures rest on."""
     head = _head(found, node, asked, grounds)
@@ -120,13 +116,7 @@ def _elsewhere(found: Choices) -> str:
     return OF_TUNER if of_nccl and TUNER not in suites else ""
 
 
-def show_all(
-    found: Choices,
-    node: str,
-    console: Console,
-    asked: Sequence[WorkloadTable] = (),
-    grounds: Sequence[str] = (),
-) -> None:
+def show_all(found: Choices, node: str, console: Console, asked: Asked = (), grounds: Sequence[str] = ()) -> None:
     """Every answer, each with what every way costs at every size; else as ``show``."""
     console.print(_head(found, node, asked, grounds))
     if any(cost(at, name).endswith(UNDECIDED) for one in found.answers for at in one.sizes for name in at.best):
