@@ -48,15 +48,14 @@ def _capital(text: str) -> str:
     return text[:1].upper() + text[1:]
 
 
-def print_collectives(some: Sequence[JudgedCollective], console: Console, taken: int, full: bool = False) -> None:
-    """Those furthest below what is expected, one of each collective and number of GPUs, or all; then their sources,
-    numbered from ``taken`` on."""
-    shown = some if full else _worst(some)
+def print_collectives(shown: Sequence[JudgedCollective], console: Console, taken: int) -> None:
+    """A line for each, with the links' rate where there is one of each kind; then their sources, numbered from
+    ``taken`` on. Nothing without any."""
     if not shown:
         return
-    marks = {
-        source: taken + number for number, source in enumerate(dict.fromkeys(one.held_against for one in shown), 1)
-    }
+    sources = dict.fromkeys(one.held_against for one in shown)
+    marks = {source: number for number, source in enumerate(sources, taken + 1)}
+    full = len(shown) > len(worst_of_each(shown))
     ways = _ways(shown)
     grid = empty_grid("collective")
     grid.columns[0].no_wrap = True
@@ -83,7 +82,8 @@ def print_collectives(some: Sequence[JudgedCollective], console: Console, taken:
         console.print(Text(f"[{number}] {source}; short below {below:.0f} % of it", style="dim"))
 
 
-def _worst(some: Sequence[JudgedCollective]) -> list[JudgedCollective]:
+def worst_of_each(some: Sequence[JudgedCollective]) -> list[JudgedCollective]:
+    """Of each collective and number of GPUs the one furthest below what is expected."""
     worst: dict[tuple[object, ...], JudgedCollective] = {}
     for one in some:
         key = (one.collective, len(one.gpus), one.method)

@@ -22,7 +22,7 @@ from linkscope.analysis.ledger import SATURATED, SIBLINGS, SIZE, Ledger
 from linkscope.analysis.left_out import OF_CPUS, OF_PROCESSES, OF_WORKLOADS, TOGETHER
 from linkscope.listed import listed
 from linkscope.report import wording
-from linkscope.report.explain_collectives import as_known, larger, left_open, print_collectives
+from linkscope.report.explain_collectives import as_known, larger, left_open, print_collectives, worst_of_each
 from linkscope.report.grid import empty_grid
 from linkscope.report.model_grounds import of_diagnosis
 
@@ -73,7 +73,7 @@ def _show(found: Diagnosis, most: int, console: Console) -> None:
     worst = _worst(told)[:most]
     _print_head(found, shown, console)
     marked = _print_tables(found, [*worst, *(one for one in _odd(found, shown) if one not in worst)], [], console)
-    print_collectives(found.collectives, console, marked)
+    print_collectives(worst_of_each(found.collectives), console, marked)
     if worst:
         console.print(Text(ONE_OF_EACH, style="dim"))
     _print_left_out(found, console)
@@ -87,7 +87,7 @@ def show_all(found: Diagnosis, console: Console) -> None:
     _print_head(found, found.shortfalls, console)
     waits = [one for one in found.latencies if one.expected_ns is not None]
     marked = _print_tables(found, found.accounts, waits, console)
-    print_collectives(found.collectives, console, marked, full=True)
+    print_collectives(found.collectives, console, marked)
     _print_left_out(found, console)
 
 
