@@ -27,8 +27,8 @@ def links_of(node: Node, kind: str) -> dict[tuple[str, str], tuple[int | None, f
     }
 
 
-def test_the_seven_nodes_are_there() -> None:
-    assert machine_names() == ["4029gp-tvrt", "ac922", "frontier", "h200x4", "mi300a", "mi300x", "s822lc"]
+def test_the_described_nodes_are_there() -> None:
+    assert machine_names() == ["4029gp-tvrt", "ac922", "frontier", "h100x8", "h200x4", "mi300a", "mi300x", "s822lc"]
 
 
 @pytest.mark.parametrize("name", machine_names())
@@ -143,8 +143,14 @@ def test_4029gp_mesh_has_the_stated_links_at_gpu0_and_six_lanes_everywhere() -> 
         assert any(vertex.startswith("switch:pex") for vertex in path.widest)
 
 
-def test_h200x4_latencies_add_up_to_the_measured_ones() -> None:
-    node = load_machine("h200x4")
+@pytest.mark.parametrize(
+    ("name", "far", "peer_ns", "host_ns", "flag_ns"),
+    [("h200x4", "gpu:3", 827, 1170, 758.5), ("h100x8", "gpu:7", 825, 1179, 630)],
+)
+def test_latencies_of_nvswitch_nodes_add_up_to_the_measured_ones(
+    name: str, far: str, peer_ns: float, host_ns: float, flag_ns: float
+) -> None:
+    node = load_machine(name)
     paths = Paths(node)
 
     def one_way(a: str, b: str) -> float:
@@ -155,9 +161,15 @@ def test_h200x4_latencies_add_up_to_the_measured_ones() -> None:
     def load(a: str, b: str) -> float:
         return (node.device(b).memory_latency_ns or 0) + 2 * one_way(a, b)
 
-    assert load("gpu:0", "gpu:1") == pytest.approx(827)
-    assert load("gpu:0", "numa:0") == pytest.approx(1170)
-    assert node.methods["ping-pong"]["latency_us"] * 1e3 + one_way("gpu:0", "gpu:1") == pytest.approx(758.5)
-    between = paths.between("gpu:0", "gpu:3")
+    assert load("gpu:0", far) == pytest.approx(peer_ns)
+    assert load("gpu:0", "numa:0") == pytest.approx(host_ns)
+    assert node.methods["ping-pong"]["latency_us"] * 1e3 + one_way("gpu:0", far) == pytest.approx(flag_ns)
+    between = paths.between("gpu:0", far)
     assert between is not None
     assert between.peak_gbps == 450
+
+
+def test_h100x8_has_one_nvswitch_and_four_gpus_a_socket() -> None:
+    node = load_machine("h100x8")
+    assert set(links_of(node, "nvlink")) == {(f"gpu:{i}", "switch:nvswitch") for i in range(8)}
+    assert [node.device(f"gpu:{i}").numa for i in range(8)] == [0, 0, 0, 0, 1, 1, 1, 1]

@@ -183,7 +183,16 @@ def test_cpus_reach_the_memory_of_gpus_in_their_package_only(tmp_path: Path) -> 
     assert first.skip == "numa:0 cannot load from the memory of gpu:0"
 
 
-SUITES = ("default", "pearson23", "schieffer24", "schieffer25", "scalarlm25", "collectives", "direct-access")
+SUITES = (
+    "default",
+    "host-device",
+    "pearson23",
+    "schieffer24",
+    "schieffer25",
+    "scalarlm25",
+    "collectives",
+    "direct-access",
+)
 
 
 @pytest.mark.parametrize("name", machine_names())
