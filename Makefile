@@ -8,7 +8,6 @@ SETUP := python3 tools/setup
 # SUITES, OPTIONS and RUN may be given: make run SUITES=sweep OPTIONS='--devices gpu:0,gpu:1' RUN=runs/pair
 SUITES ?=
 OPTIONS ?=
-RUN := $(or $(RUN),runs/$(shell uname -n)-$(shell date +%Y%m%d-%H%M%S))
 CPP_FILES := engine tests examples -name '*.cpp' -o -name '*.hpp' -o -name '*.cu' -o -name '*.cuh'
 PYTHON_FILES := python tools tests bench examples
 TEST_BUILD := --unit-tests --mpi --engines host --build build/test --build-type None
@@ -23,9 +22,9 @@ CTEST := PATH="$(CURDIR)/$(BIN):$$PATH" ctest --output-on-failure
 
 # A row that failed is in the run file and on the page too, so the page comes before the exit code.
 run: setup
-	@mkdir -p $(dir $(RUN))
-	@$(BIN)/linkscope run $(SUITES) $(OPTIONS) -o $(RUN).jsonl; code=$$?; \
-	if [ -s $(RUN).jsonl ]; then $(BIN)/linkscope report $(RUN).jsonl -o $(RUN).html || code=1; fi; exit $$code
+	@run=$(RUN); run=$${run:-runs/$$(uname -n)-$$(date +%Y%m%d-%H%M%S)}; mkdir -p $$(dirname $$run); \
+	$(BIN)/linkscope run $(SUITES) $(OPTIONS) -o $$run.jsonl; code=$$?; \
+	if [ -s $$run.jsonl ]; then $(BIN)/linkscope report $$run.jsonl -o $$run.html || code=1; fi; exit $$code
 
 wheel:
 	@$(SETUP) --wheel dist
