@@ -32,6 +32,8 @@ from linkscope.students_t import two_sided
 
 Json = dict[str, Any]
 TURNS = Path(__file__).parents[1] / "fixtures" / "turns"
+SENT = ((2e-7, (4e-7, 8e-7, 2e-7)), (2e-8, (4e-7, 2e-7, 9e-7)))
+"""What shm-copy takes, steady, and MPI, which is not; before and after."""
 BASE, NEW = TURNS / "h200x2-1.jsonl", TURNS / "h200x2-2.jsonl"
 
 
@@ -381,3 +383,23 @@ def test_a_run_that_was_cut_off_is_not_said_to_have_left_cases_out(
     said = " ".join(capsys.readouterr().out.split())
     assert f"{len(found.gone)} not reached" in said
     assert "left out" not in said
+
+
+def test_what_every_figure_has_is_no_cause_of_some() -> None:
+    sizes = [8, 1 << 10, 64 << 10]
+
+    def sent(shm: float, mpi: float) -> RunFile:
+        return made.run(
+            found=[
+                *made.there_and_back("mpi", "pageable", mpi, sizes),
+                *made.there_and_back("shm-copy", "shm", shm, sizes),
+            ]
+        )
+
+    base, new = ([sent(shm * by, mpi) for by, mpi in zip((1, 1.01, 1.02), mpis, strict=True)] for shm, mpis in SENT)
+    one = only(compare(base, new))
+    assert (one.what, one.unchanged, one.unclear) == ("method shm-copy", 0, 0)
+    assert len(one.changes) == len(sizes)
+    before, after = ([sent(2e-7 * by / fast, 4e-7 * by / fast) for by in (1, 1.01, 1.02)] for fast in (1, 10))
+    every = only(compare(before, after))
+    assert len(every.changes) == 2 * len(sizes)

@@ -28,6 +28,7 @@ MOST_UNCHANGED = 0.34
 """Share of the figures that have a thing in common and yet did not change, from which it is not the cause."""
 _ORDER = ("link", "path", "memory of", "GPU", "NUMA node", "method", "memory", "row", "class", "all")
 """Of two things that explain the same figures the earlier one is told."""
+_ALL = ("all", "figures")
 
 _MEMORIES = ("source_memory", "destination_memory", "members_memory")
 _KIND = ("row", "method", "executor", "source", "destination", "members", "paths", *_MEMORIES)
@@ -37,18 +38,21 @@ _KIND = ("row", "method", "executor", "source", "destination", "members", "paths
 class CommonCause:
     """Changes of one direction. ``what``: what they share, "GPU gpu:1", "link gpu:1>switch:nvswitch", "method
     copy-engine"; a table's title and place where a change stands alone. ``ratio``: the median of new over base.
-    ``unchanged``: how many comparable figures share it, too, and did not change."""
+    ``unchanged``: how many comparable figures share it, too, and did not change; ``unclear``: of how many others that
+    share it nobody can tell."""
 
     what: str
     worse: bool
     ratio: float
     unchanged: int
+    unclear: int
     changes: tuple[Change, ...]
 
     def to_json(self) -> Json:
         """A JSON-ready dict; changes by their ids."""
         ids = list(dict.fromkeys(change.key[0] for change in self.changes))
-        return {"what": self.what, "worse": self.worse, "ratio": self.ratio, "unchanged": self.unchanged, "ids": ids}
+        counts = {"unchanged": self.unchanged, "unclear": self.unclear}
+        return {"what": self.what, "worse": self.worse, "ratio": self.ratio, **counts, "ids": ids}
 
 
 def findings(
@@ -57,7 +61,8 @@ def findings(
     """Of all figures of ``compare.judged`` that are worse or better, the gravest first; ``told`` makes changes of them.
 
     Greedily: the thing whose figures are best told by "changed" (F measure of precision and recall) explains all that
-    have it; then the next among what is left. A link or GPU counts before a method, a method before a suite's row.
+    have it; then the next among what is left. A link or GPU counts before a method, a method before a suite's row. What
+    every figure of the run has is no cause unless every one of them changed.
     """
     known = figures.filter(polars.col("margin").is_not_null())
     if not known["verdict"].is_in(DIRECTIONS).any():
@@ -76,21 +81,24 @@ def _of_direction(
     told: Callable[[polars.DataFrame], Iterable[Change]],
 ) -> Iterator[CommonCause]:
     left = known.filter(polars.col("verdict") == verdict)
-    others, unchanged = Counter[Thing](), Counter[Thing]()
+    others, unchanged, unclear, every = Counter[Thing](), Counter[Thing](), Counter[Thing](), Counter[Thing]()
     for kind, other, count in known.group_by("kind", "verdict").len().iter_rows():
-        for thing in things[kind] if other not in (verdict, UNCLEAR) else ():
-            others[thing] += count
-            unchanged[thing] += count if other not in DIRECTIONS else 0
+        for thing in things[kind]:
+            every[thing] += count
+            others[thing] += count if other not in (verdict, UNCLEAR) else 0
+            unchanged[thing] += count if other not in (*DIRECTIONS, UNCLEAR) else 0
+            unclear[thing] += count if other == UNCLEAR else 0
+    common = {thing for thing, count in every.items() if count == len(known) and unclear[thing] and thing != _ALL}
     while len(left) >= FEWEST:
         counts = dict(left.group_by("kind", maintain_order=True).len().iter_rows())
-        cause = _best(counts, things, others)
+        cause = _best(counts, {kind: found - common for kind, found in things.items()}, others)
         if cause is None:
             break
         explained = polars.col("kind").is_in([kind for kind in counts if cause in things[kind]])
-        yield _finding(_named(cause), tuple(told(left.filter(explained))), unchanged[cause])
+        yield _finding(_named(cause), tuple(told(left.filter(explained))), unchanged[cause], unclear[cause])
         left = left.filter(~explained)
     for change in told(left):
-        yield _finding(_alone(change), (change,), 0)
+        yield _finding(_alone(change), (change,), 0, 0)
 
 
 def _best(
@@ -114,7 +122,7 @@ def _best(
 
 def _things(kind: Json, paths: Paths) -> Iterator[Thing]:
     """Whatever figures of a kind have: kind of thing and name."""
-    yield "all", "figures"
+    yield _ALL
     yield "row", kind["row"]
     yield "method", kind["method"]
     yield from (("memory", name.split(" (")[0]) for name in (kind[end] for end in _MEMORIES) if name)
@@ -149,8 +157,9 @@ def _named(thing: Thing) -> str:
     return f"{'suite row' if kind == 'row' else kind} {name}".strip()
 
 
-def _finding(what: str, changes: Sequence[Change], unchanged: int) -> CommonCause:
-    return CommonCause(what, changes[0].verdict == "worse", median(c.ratio for c in changes), unchanged, tuple(changes))
+def _finding(what: str, changes: Sequence[Change], unchanged: int, unclear: int) -> CommonCause:
+    ratio = median(change.ratio for change in changes)
+    return CommonCause(what, changes[0].verdict == "worse", ratio, unchanged, unclear, tuple(changes))
 
 
 def _alone(change: Change) -> str:

@@ -47,7 +47,8 @@ def show_all(found: Comparison, node: str, console: Console) -> None:
         _print_changes(rest, (one.verdict for one in rest), console)
     if any(one.verdict == UNCLEAR for one in rest):
         room = f"leave room for a change of more than {wording.percent(found.threshold)}, and show none for sure"
-        console.print(Text(f"{UNCLEAR}: interval and noise {room} (--alpha {_alpha(found)})", style="dim"))
+        held = f"at {_alpha(found)} (--alpha), which asks for more than an interval of 95 % that leaves no change out"
+        console.print(Text(f"{UNCLEAR}: interval and noise {room}, {held}", style="dim"))
 
 
 def verdict(found: Comparison) -> str:
@@ -99,8 +100,8 @@ def _farthest(found: Comparison) -> str:
     if one is None or percent(one.ratio) in ("+0.0 %", "-0.0 %"):
         return ""
     sides = f"{wording.value(one.base)} to {wording.value(one.new)} {one.unit}"
-    what = "Medians" if len(found.base) == len(found.new) == 1 else "Means of the runs' medians"
-    return f" {what} farthest apart: {sides}, {percent(one.ratio)}, {one.name}."
+    means = "" if len(found.base) == len(found.new) == 1 else " (means of the runs' medians)"
+    return f" Farthest apart of what can't be told: {sides}{means}, {percent(one.ratio)}, {one.name}."
 
 
 def _alpha(found: Comparison) -> str:
@@ -197,7 +198,8 @@ def _cases(names: Sequence[str], most: int) -> Sequence[str]:
 
 def _print_finding(number: int, one: CommonCause, most: int, console: Console) -> None:
     direction = "worse" if one.worse else "better"
-    unchanged = f"; {one.unchanged} others there did not change" if one.unchanged else ""
+    others = {"did not change": one.unchanged, "are unclear": one.unclear}
+    unchanged = "".join(f"; {count} others there {what}" for what, count in others.items() if count)
     figures = wording.count(len(one.changes), "figure")
     head = f"{number}. {one.what}: {direction}, {percent(one.ratio)} in {figures}{unchanged}"
     console.print(Text(head, style="bold red" if one.worse else "bold green"))
