@@ -182,14 +182,16 @@ def import_output(
     beside: str | os.PathLike[str] | None = None,
     machine: str | None = None,
     processes: int | None = None,
+    nvls: Literal["on", "off"] | None = None,
 ) -> RunFile:
     """Makes the run file ``output`` of what another tool printed into ``path`` and reads it back.
 
     ``format``: of `linkscope list importers`; None: as it looks. ``beside``: a run of the same node, or ``machine``: a
-    described node. ``processes``: how many took part, where the file does not say. Raises LinkscopeError.
+    described node. ``processes``: how many took part, ``nvls``: whether NCCL could reduce in the GPU switch, where the
+    file does not say. Raises LinkscopeError.
     """
     run = RunFile.read(beside) if beside is not None else None
-    wanted = _Wanted(format, run, load_machine(machine) if machine else None, processes)
+    wanted = _Wanted(format, run, load_machine(machine) if machine else None, processes, nvls)
     return _import_file(Path(path), Path(output), wanted)
 
 

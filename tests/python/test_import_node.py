@@ -103,3 +103,20 @@ def test_an_import_without_links_is_not_judged_by_the_copies_within_its_gpus(tmp
     assert bare.judged > 0
     assert "linkscope import FILE --machine NAME" in explain_text.headline(bare)
     assert "alike" not in explain_text.headline(bare)
+
+
+@pytest.mark.parametrize(("nvls", "told"), [(None, "?"), ("off", "fast"), ("on", "?")])
+def test_whether_nccl_could_reduce_in_the_switch_is_what_the_user_says(
+    tmp_path: Path, nvls: str | None, told: str
+) -> None:
+    sample = SAMPLES["nccl-tests-2.19.txt"]
+    found = explain(import_file(sample, tmp_path / "run.jsonl", Wanted(node=load_machine("h200x4"), nvls=nvls)))
+    assert {("?" if one.faster_known else "fast") for one in found.collectives} == {told}
+
+
+def test_nothing_is_said_of_nccl_where_it_was_not_called(tmp_path: Path) -> None:
+    sample = str(SAMPLES["nvbandwidth-0.8-h200.txt"])
+    for option, word in (("on", "no figures of NCCL"), ("perhaps", "on or off")):
+        told = CliRunner().invoke(app, ["import", sample, "--nvls", option, "-o", str(tmp_path / "run.jsonl")])
+        assert isinstance(told.exception, LinkscopeError)
+        assert word in str(told.exception)

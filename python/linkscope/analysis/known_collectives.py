@@ -30,7 +30,7 @@ class JudgedCollective:
     ``line_gbps``: of the links of each GPU, as they were built; ``short``: it is below what is expected by more than
     its interval, the node's noise and ``tolerance``. What can't be told: ``uncertain``, as its interval reaches that
     low; ``faster_known``, as it is as fast as known without reductions in the switch, which would make it faster and
-    may have been on. ``conditions``: as in a ledger.
+    may have been on. ``conditions``: as in a ledger; ``tool``: whose figure it is, empty: linkscope's.
     """
 
     id: str
@@ -47,6 +47,7 @@ class JudgedCollective:
     short: bool = False
     uncertain: bool = False
     faster_known: bool = False
+    tool: str = ""
 
     @property
     def name(self) -> str:
@@ -157,6 +158,7 @@ def _of(row: Row, paths: Paths) -> JudgedCollective | None:
         short=short,
         uncertain=uncertain,
         faster_known=not short and not uncertain and not off and known is by_links,
+        tool=row.raw.get("origin", {}).get("tool", ""),
     )
 
 

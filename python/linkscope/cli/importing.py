@@ -15,22 +15,23 @@ from linkscope.machine.described import load_machine
 from linkscope.report.explain_text import NO_LINKS, headline
 from linkscope.results.run_file import RunFile
 
+NVLS = ("on", "off")
 
-def take(
-    path: Path,
-    output: Path | None,
-    named: str | None,
-    beside: Path | None,
-    machine: str | None,
-    processes: int | None,
-    command: Sequence[str],
-    console: Console,
-) -> int:
-    """Writes the run file, says what is in it, and returns the exit code 0. Raises LinkscopeError."""
+
+def wanted(
+    named: str | None, beside: Path | None, machine: str | None, processes: int | None, nvls: str | None
+) -> Wanted:
+    """What the options say of a file. Raises LinkscopeError."""
     if beside is not None and machine is not None:
         raise LinkscopeError("--beside and --machine both say what the node is: name one of them")
+    if nvls is not None and nvls not in NVLS:
+        raise LinkscopeError(f"--nvls {nvls}: it is {' or '.join(NVLS)}")
     run = RunFile.read(beside) if beside is not None else None
-    wanted = Wanted(named, run, load_machine(machine) if machine is not None else None, processes)
+    return Wanted(named, run, load_machine(machine) if machine is not None else None, processes, nvls)
+
+
+def take(path: Path, output: Path | None, wanted: Wanted, command: Sequence[str], console: Console) -> int:
+    """Writes the run file, says what is in it, and returns the exit code 0. Raises LinkscopeError."""
     found = import_file(path, output or RUNS / f"{path.stem}.jsonl", wanted, command)
     for notice in found.notices:
         console.print(notice, highlight=False, markup=False, soft_wrap=True)

@@ -277,8 +277,15 @@ def import_(
     processes: Annotated[
         int | None, typer.Option(min=2, max=80, help="How many took part, where FILE does not say (OSU's collectives).")
     ] = None,
+    nvls: Annotated[
+        str | None,
+        typer.Option(
+            metavar="on|off", help="Whether NCCL could reduce in the GPU switch, which nccl-tests does not say."
+        ),
+    ] = None,
 ) -> int:
     """Make a run file of what nvbandwidth, nccl-tests or OSU printed. Others: `list importers`."""
     from linkscope.cli import importing
 
-    return importing.take(file, output, named, beside, machine, processes, ["linkscope", *sys.argv[1:]], err())
+    wanted = importing.wanted(named, beside, machine, processes, nvls)
+    return importing.take(file, output, wanted, ["linkscope", *sys.argv[1:]], err())

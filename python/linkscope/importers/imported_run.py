@@ -27,13 +27,15 @@ Json = dict[str, Any]
 class Wanted:
     """``format``: of ``IMPORTERS``; None: as the file looks. ``beside``: a linkscope run of the same node, whose
     devices, links and ids are taken. ``node``: else the node, described; None: what the file says of it.
-    ``processes``: how many took part, where the file does not say.
+    ``processes``: how many took part, ``nvls``: whether NCCL could reduce in the GPU switch ("on", "off"), where the
+    file does not say.
     """
 
     format: str | None = None
     beside: RunFile | None = None
     node: Node | None = None
     processes: int | None = None
+    nvls: str | None = None
 
 
 def import_file(path: Path, output: Path, wanted: Wanted, command: Sequence[str] = ()) -> RunFile:
@@ -43,7 +45,9 @@ def import_file(path: Path, output: Path, wanted: Wanted, command: Sequence[str]
     """
     if output.exists():
         raise LinkscopeError(f"{output} exists: choose another -o FILE")
-    peer = importers.read(Source.read(path, wanted.processes), wanted.format)
+    peer = importers.read(Source.read(path, wanted.processes, wanted.nvls), wanted.format)
+    if wanted.nvls is not None and not any(str(one.facts.get("method", "")).startswith("xccl") for one in peer.figures):
+        raise LinkscopeError(f"{path} has no figures of NCCL, of which --nvls could say anything: leave it out")
     node = _node(peer, path, wanted)
     tests = dict.fromkeys([figure.test for figure in peer.figures] + [one.test for one in peer.not_run])
     cases = claimed(peer, node, tests)

@@ -22,6 +22,11 @@ JSON_VERSIONS = (1, 2, 3)
 _SUITES = ("collectives", "p2p-processes")
 _TYPES = ("float", "float32")
 _MEMORY = "the case is of plain device memory; the tool may use memory of the library's own allocator"
+_NVLS = {
+    "on": "NCCL, NVLink SHARP as it chooses, as the import was told",
+    "off": "NCCL, NCCL_NVLS_ENABLE=0, as the import was told",
+}
+"""As linkscope's own runs note it."""
 _CSV_NAMES = {"collective": "name", "#wrong": "wrong"}
 _CONFIG = re.compile(r"# nThread (\d+) nGpus (\d+) .*?(?<!warmup )(?<!agg )iters: (\d+) .*?(?:graph: (\d+).*)?")
 _RANK = re.compile(r"#\s+Rank\s+\d+ (?:Group\s+\d+ )?Pid\s+(\d+) on\s+(\S+) device\s+(\d+) \[([0-9a-fA-Fx:]+)\] (.*)")
@@ -234,7 +239,8 @@ class _Said:
             test = f"{NVIDIA} {NCCL_PROGRAMS[point.kind].name}"
             facts = launch.facts(point.kind, ranks)
             size = source.whole(point.size, line, "size")
-            self.figures.append(Figure(test, value, SECONDS, size=size, facts=facts, notes=(_MEMORY,)))
+            notes = (_MEMORY, *([_NVLS[source.nvls]] if source.nvls else []))
+            self.figures.append(Figure(test, value, SECONDS, size=size, facts=facts, notes=notes))
 
     @property
     def notices(self) -> tuple[str, ...]:

@@ -93,14 +93,15 @@ class PeerOutput:
 @dataclass(frozen=True)
 class Source:
     """A file's text, for a reader; ``path`` is for what it says of errors. ``processes``: how many took part, where the
-    user says it."""
+    user says it. ``nvls``: whether NCCL could reduce in the GPU switch, "on" or "off", where the user says it."""
 
     path: Path
     text: str
     processes: int | None = None
+    nvls: str | None = None
 
     @staticmethod
-    def read(path: Path, processes: int | None = None) -> Source:
+    def read(path: Path, processes: int | None = None, nvls: str | None = None) -> Source:
         """Raises LinkscopeError, one line, for what is no file of printable UTF-8 text, or too large."""
         try:
             if not stat.S_ISREG(path.stat().st_mode):
@@ -120,7 +121,7 @@ class Source:
         if odd is not None:
             line = text.count("\n", 0, odd.start()) + 1
             raise LinkscopeError(f"{path}, line {line}: a control character ({odd.group()!a}): no tool prints that")
-        return Source(path, text, processes)
+        return Source(path, text, processes, nvls)
 
     @property
     def lines(self) -> list[str]:

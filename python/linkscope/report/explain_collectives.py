@@ -14,6 +14,7 @@ from linkscope.report import wording
 from linkscope.report.grid import empty_grid
 
 UNSURE = " ?"
+IMPORTED = "If you know, `linkscope import FILE --nvls on|off` takes your word"
 MEASURE = '`NCCL_NVLS_ENABLE=0 linkscope run collectives -k "xccl-calls and all-reduce" --sizes 1G`'
 
 
@@ -30,12 +31,14 @@ def as_known(some: Sequence[JudgedCollective]) -> str:
 
 def left_open(some: Sequence[JudgedCollective]) -> str:
     """Of which reductions in the switch leave open whether they are fast: a sentence; empty without any."""
-    names = dict.fromkeys(one.name for one in some if one.faster_known)
+    open_ = [one for one in some if one.faster_known]
+    names = dict.fromkeys(one.name for one in open_)
     if not names:
         return ""
+    tells = IMPORTED if all(one.tool for one in open_) else MEASURE + " tells"
     return (
         f"without reductions in the switch (NVLS) {listed(names)} is as fast as known; with them it may be faster, and "
-        f"nothing says which it was. {MEASURE} tells."
+        f"nothing says which it was. {tells}."
     )
 
 
@@ -75,6 +78,8 @@ def print_collectives(shown: Sequence[JudgedCollective], console: Console, taken
     console.print(grid)
     words = ["GB/s of bus bandwidth, as nccl-tests defines it"]
     words += [] if full else ["line: rate of a GPU's links"]
+    if any(one.conditions["memory"] != "device" for one in shown):
+        words.append("in xccl: memory of its allocator; expected is what plain device memory has, which may be slower")
     words += ["?: cannot be told"] if any(one.open for one in shown) else []
     console.print(Text("; ".join(words), style="dim"))
     for source, number in marks.items():
