@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from functools import cache
 from io import StringIO
+from pathlib import Path
 
 import pytest
 from rich.console import Console
@@ -20,6 +21,9 @@ from linkscope.machine.described import load_machine
 from linkscope.machine.node import ASSUMED
 from linkscope.packaged_suites import packaged_suites
 from linkscope.report import choose_caveats, choose_text, model_grounds
+from linkscope.results.run_file import RunFile
+
+RUNS = Path(__file__).parents[1] / "fixtures" / "runs"
 
 
 @cache
@@ -103,3 +107,9 @@ def test_of_several_paths_a_cost_is_partial_where_it_is_for_all() -> None:
     more = replace(some, partly=(("b", 16384, 65536),))
     assert choose_text.costs(choose_text.together([some, whole])) == "b +50 % to +200 %"
     assert choose_text.costs(choose_text.together([some, more])) == "b +50 % to +60 % (4 KiB to 64 KiB)"
+
+
+@pytest.mark.parametrize(("run", "told"), [("h200x4-direct", True), ("h200x4-packets", False)])
+def test_nccl_in_memory_of_its_own_alone_is_said_to_be_so(run: str, told: bool) -> None:
+    found = choose(figures(RunFile.read(RUNS / f"{run}.jsonl")))
+    assert any(choose_caveats.NO_PLAIN in text for text in choose_caveats.caveats(found)) is told

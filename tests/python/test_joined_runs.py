@@ -106,3 +106,34 @@ def test_how_far_intervals_hold_is_told_with_the_answers() -> None:
     assert "between 3 runs" in choose_caveats.read_as(replace(found, steadiness=Steadiness(3, 3)))
     of_cpus = choose_caveats.caveats(replace(found, steadiness=Steadiness(of_cpus=True)))
     assert any("`linkscope choose RUN1 RUN2 RUN3`" in line for line in of_cpus)
+
+
+def test_ways_are_held_against_one_another_within_each_run() -> None:
+    sizes = [8, KIB, 64 * KIB]
+    runs = [
+        made.run(
+            found=[
+                *made.there_and_back("mpi", "pageable", 4e-7 * slow, sizes),
+                *made.there_and_back("shm-copy", "shm", 2e-7 * slow * own, sizes),
+            ]
+        )
+        for slow, own in ((1.0, 1.0), (9.0, 1.1), (1.2, 0.95))
+    ]
+    one = only(choose(figures(joined(runs)), runs))
+    assert [span.best for span in one.ranges] == [("shm-copy from shm to shm",)]
+    assert one.unknown == ()
+    assert {at.unknown for at in one.sizes} == {()}, "each interval is wide, that of the ratio is not"
+    opposed = [
+        runs[0],
+        replace(
+            runs[1],
+            rows=made.run(
+                found=[
+                    *made.there_and_back("mpi", "pageable", 4e-7, sizes),
+                    *made.there_and_back("shm-copy", "shm", 18e-7, sizes),
+                ]
+            ).rows,
+        ),
+        runs[2],
+    ]
+    assert choose(figures(joined(opposed)), opposed).answers == ()

@@ -214,7 +214,7 @@ def test_of_smaller_ones_it_is_told_from_where_on_figures_are_known() -> None:
     found = explain(replace(recorded(), rows=small))
     assert (found.collectives, found.known_from) == ((), 1 << 30)
     assert "begin at 1 GiB" in explain_text.headline(found)
-    assert "no published figures" not in explain_text.headline(found)
+    assert explain_text.UNPUBLISHED not in explain_text.headline(found)
 
 
 def test_of_a_judged_one_the_time_alone_is_left_out() -> None:

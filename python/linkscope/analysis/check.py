@@ -177,7 +177,7 @@ def made_from(runs: Sequence[Run], made: str) -> Limits:
     if len(runs) < 2:
         raise LinkscopeError(
             "limits are made from several good runs: name two or more, of several nodes if you can; `linkscope explain "
-            "RUN` holds one against published figures"
+            "RUN` holds one against known ones"
         )
     read = [(run, figures_of(run)) for run in runs]
     if any(frame["modelled"].any() or run.node.modelled for run, frame in read):

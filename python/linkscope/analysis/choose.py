@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 
 import polars
 
-from linkscope.analysis.figure_costs import COSTS, of_one_path, with_costs
+from linkscope.analysis.figure_costs import COSTS, OF_RUNS, of_one_path, with_costs
 from linkscope.analysis.launch_cost import Launched, launch_seconds, mixes_launches, with_launches
 from linkscope.analysis.library_settings import settings
 from linkscope.analysis.movement import ends, movement, role, there_and_back
@@ -90,8 +90,8 @@ class Question:
 @dataclass(frozen=True)
 class AtSize:
     """Of every rival measured at ``bytes`` what it costs more than the best there, 0.12 for 12 %; who are equals there;
-    of whom the interval reaches beyond ``UNKNOWN_FROM``; and of every rival the ``least`` that it costs more, by its
-    interval and the best one's."""
+    of whom the interval reaches beyond ``UNKNOWN_FROM``, unless it is held against the best within each run; and of
+    every rival the ``least`` that it costs more, by its interval and the best one's."""
 
     bytes: int
     excess: tuple[tuple[str, float], ...]
@@ -220,7 +220,7 @@ def choose(figures: polars.DataFrame, runs: Sequence[RunFile] = ()) -> Choices:
     rivals of a size were measured count, by their median. Sizes at which the figure of any rival is mostly an assumed
     latency are left out.
     """
-    usable = with_costs(figures).with_columns(of_one_run=polars.col("id").is_in(_of_one(runs)))
+    usable = with_costs(figures, len(runs)).with_columns(of_one_run=polars.col("id").is_in(_of_one(runs)))
     keys = usable.select(_KEYS).unique(maintain_order=True)
     told = [(_question(key), _way(key), _path(key)) for key in keys.iter_rows(named=True)]
     free = _of_any_memory(told)
@@ -386,6 +386,7 @@ def _costs(
         .group_by(by)
         .agg(
             *(polars.col(name).median() for name in COSTS),
+            polars.when(polars.len() == 1).then(polars.col(OF_RUNS).first()).alias(OF_RUNS),
             polars.col(*_OF_MODEL, "of_one_run").any(),
             polars.col("paths").first(),
             polars.col("disagreement").max(),
@@ -417,8 +418,8 @@ def _comparable() -> polars.Expr:
 def _choice(question: Question, ways: Sequence[Way], lines: polars.DataFrame, row: str, launch: float | None) -> Choice:
     names = way_names(ways)
     every: dict[str, dict[float, Cost]] = {}
-    for way, size, *cost in lines.select("way", "bytes", *COSTS).iter_rows():
-        every.setdefault(names[way], {})[float(size)] = Cost(*cost)
+    for way, size, middle, low, high, of_runs in lines.select("way", "bytes", *COSTS, OF_RUNS).iter_rows():
+        every.setdefault(names[way], {})[float(size)] = Cost(middle, low, high, tuple(of_runs or ()))
     rivals, unknown = decided(every)
     ranges = size_ranges(rivals)
     measured = Counter(size for costs in rivals.values() for size in costs)
@@ -455,8 +456,8 @@ def _disagreement(names: Sequence[str], lines: polars.DataFrame) -> tuple[float,
 def _at(rivals: Rivals, size: float) -> AtSize:
     over = [(name, difference(rivals, name, size)) for name in rivals if size in rivals[name]]
     ordered = tuple(sorted(over, key=lambda one: one[1]))
-    unknown = tuple(name for name, _ in over if rivals[name][size].unknown)
     best = rivals[ordered[0][0]][size]
+    unknown = tuple(name for name, _ in over if (it := rivals[name][size]).unknown and not it.in_runs_of(best))
     least = tuple((name, math.expm1(rivals[name][size].over(best)[1])) for name, _ in ordered)
     return AtSize(int(size), ordered, tuple(sorted(equals(rivals, size))), unknown, least)
 

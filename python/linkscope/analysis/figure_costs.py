@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import polars
 
+from linkscope.analysis.figures import RATE
 from linkscope.analysis.headline import OF_ALL
 from linkscope.analysis.movement import there_and_back
 from linkscope.analysis.size_ranges import LEAST_BOUND
@@ -11,12 +12,15 @@ from linkscope.order_statistics import OF_RANGE
 
 COSTS = ("cost", "cost_low", "cost_high")
 """Columns, in seconds: the median and its 95 % interval."""
+OF_RUNS = "cost_of_runs"
+"""Column, a list: in each of several runs, if all have it."""
 _TIMES = ("seconds", "seconds_low", "seconds_high")
 
 
-def with_costs(figures: polars.DataFrame) -> polars.DataFrame:
+def with_costs(figures: polars.DataFrame, runs: int = 1) -> polars.DataFrame:
     """Ok figures that move bytes, those of messages there and back too, with the cost of each: its time, or that of as
-    many bytes at its rate, as figures of several flows together have no one time."""
+    many bytes at its rate, as figures of several flows together have no one time. ``runs``: of how many the figures
+    are, each a replicate."""
     rates = ("gbps", "gbps_high", "gbps_low")
     of_all = polars.col("figure").cast(polars.String).is_in(OF_ALL)
     costs = [
@@ -32,9 +36,21 @@ def with_costs(figures: polars.DataFrame) -> polars.DataFrame:
         .filter(~polars.col("isolated").fill_null(False))
         .with_columns(costs)
         .filter(polars.col("cost") > 0)
+        .with_columns(_of_runs(runs))
         .with_columns(_of_few_samples())
         .with_columns(polars.max_horizontal("cost_low", polars.col("cost") * LEAST_BOUND))
         .unique(["id", "place"], keep="first", maintain_order=True)
+    )
+
+
+def _of_runs(runs: int) -> polars.Expr:
+    """Of figures that each of several ``runs`` has; else null."""
+    values, cost = polars.col("replicate_values"), polars.col("cost")
+    by_rate = values.list.eval(1 / polars.element()) * (cost * polars.col("gbps"))
+    by_time = values * (cost / polars.col("seconds"))
+    every = polars.lit(runs > 1) & (values.list.len() == runs)
+    return (
+        polars.when(every).then(polars.when(polars.col("unit") == RATE).then(by_rate).otherwise(by_time)).alias(OF_RUNS)
     )
 
 
@@ -63,4 +79,5 @@ def of_one_path() -> list[polars.Expr]:
         polars.when(disjoint).then(low.min()).otherwise(low.median()).alias("cost_low"),
         polars.when(disjoint).then(high.max()).otherwise(high.median()).alias("cost_high"),
         polars.when(disjoint).then(cost.max() / cost.min() - 1).otherwise(0.0).alias("disagreement"),
+        polars.when(polars.len() == 1).then(polars.col(OF_RUNS).first()).alias(OF_RUNS),
     ]

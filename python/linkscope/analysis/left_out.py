@@ -53,7 +53,7 @@ def _reason(row: Row, figure: Headline, links_unknown: bool) -> str:
     if links_unknown and "source" in flows[0] and flows[0].get("parameters", {}).get("call") is None:
         return OF_NO_LINK
     if not figure.higher_is_better:
-        return "latencies of calls and of the host's answers"
+        return "of calls and of the host's answers"
     if flows[0].get("bytes", 0) < SATURATED:
         return f"below {SATURATED >> 20} MiB, where rates still grow with size"
     return OTHERS

@@ -1,7 +1,8 @@
 """Size ranges: which of several rivals is best at which sizes, where they cross, and what a wrong choice costs.
 
-All from medians and 95 % intervals: two figures are told apart where the interval of their ratio, taken as independent
-on logarithms, leaves 1 out. Rivals that are not told apart from the best, or are as good to 1 %, are equals.
+All from medians and 95 % intervals: two figures are told apart where the interval of their ratio leaves 1 out: taken as
+independent on logarithms or, of several runs, that of the ratios within each run, as a disturbed run slows both. Rivals
+that are not told apart from the best, or are as good to 1 %, are equals.
 """
 
 from __future__ import annotations
@@ -10,9 +11,9 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
-from statistics import fmean
+from statistics import fmean, stdev
 
-from linkscope.order_statistics import interval_of_range
+from linkscope.order_statistics import interval_of_range, t975
 from linkscope.results.row import UNKNOWN_FROM, Row, Stats
 
 AS_GOOD = 0.01
@@ -25,11 +26,13 @@ FEWEST_ALIKE = 2
 
 @dataclass(frozen=True)
 class Cost:
-    """What a thing takes at one size: a time, or the inverse of a rate; low to high is its 95 % interval."""
+    """What a thing takes at one size: a time, or the inverse of a rate; low to high is its 95 % interval. ``of_runs``:
+    in each of several runs, if all have it."""
 
     median: float
     low: float
     high: float
+    of_runs: tuple[float, ...] = ()
 
     @staticmethod
     def of(times: Stats) -> Cost:
@@ -58,8 +61,14 @@ class Cost:
         """Whether a bound is further from the median than ``UNKNOWN_FROM``."""
         return max(self.high / self.median, self.median / self.low) > UNKNOWN_FROM
 
+    def in_runs_of(self, other: Cost) -> bool:
+        """Whether both are known in each of the same several runs."""
+        return len(self.of_runs) == len(other.of_runs) > 1
+
     def over(self, other: Cost) -> tuple[float, float, float]:
         """Logarithm of its ratio to ``other``, and the bounds of that."""
+        if self.in_runs_of(other):
+            return _of_pairs([math.log(a / b) for a, b in zip(self.of_runs, other.of_runs, strict=True)])
         middle = math.log(self.median / other.median)
         below = math.hypot(math.log(self.median / self.low), math.log(other.high / other.median))
         above = math.hypot(math.log(self.high / self.median), math.log(other.median / other.low))
@@ -178,6 +187,12 @@ def equals(rivals: Rivals, size: float) -> set[str]:
     """Who is best at ``size``, and who is not told apart from it or as good."""
     best = rivals[_best(rivals, size)][size]
     return {name for name, costs in rivals.items() if size in costs and not costs[size].dearer_than(best)}
+
+
+def _of_pairs(logs: Sequence[float]) -> tuple[float, float, float]:
+    """Their mean, and Student's 95 % interval of it."""
+    middle, margin = fmean(logs), t975(len(logs) - 1) * stdev(logs) / math.sqrt(len(logs))
+    return middle, middle - margin, middle + margin
 
 
 def _is_told(rivals: Rivals, size: float) -> bool:

@@ -115,7 +115,7 @@ def check(
     if (limits is None) == (make_limits is None):
         raise LinkscopeError(
             "name --limits FILE to check against, or --make-limits FILE to write: one of them; without good runs "
-            "`linkscope explain --strict RUN` holds one against published figures"
+            "`linkscope explain --strict RUN` holds one against known ones"
         )
     if make_limits is not None:
         return checking.make_limits(make_limits, what or [], err())

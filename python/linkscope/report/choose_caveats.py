@@ -23,16 +23,18 @@ WITH_CALLS = (
     "Pageable memory: by the device's clock its time holds the calls, pinned memory's does not; `run --clock host` "
     "compares them."
 )
+_OWN = " in xccl"
 NAMED = {
     "xccl-": "xccl: NCCL or RCCL",
     "direct-": direct_text.OF_COLLECTIVES,
     " form=": "form=eager: each call is launched; form=graph: a recorded graph for each",
-    " in xccl": "in xccl: memory of its allocator",
+    _OWN: "in xccl: memory of its allocator",
     "HSA_ENABLE_SDMA=0": "HSA_ENABLE_SDMA=0: the runtime copies by kernels, not by copy engines, where you set that",
     "ipc-": "ipc-copy, ipc-kernel: into another process's mapped memory, by a copy engine or a kernel of your own",
     "shm-copy": "shm-copy: copies into shared memory, where the receiver reads them; mpi: into the receiver's own",
 }
 """Parts of ways' names that say little."""
+NO_PLAIN = "in plain device memory not measured"
 GRAPHS = f"{GRAPH_OF}20: one launch for 20 calls; elsewhere a launch for each call."
 ONE_RUN = (
     "What CPUs move changes from run to run by more than one run can know: `linkscope choose RUN1 RUN2 RUN3` answers "
@@ -69,6 +71,8 @@ def caveats(found: Choices) -> list[str]:
     """What a reader must know before he takes an answer: a sentence or two each."""
     asked = [one.question for one in found.answers]
     told = meanings((name for one in found.answers for name in one.rivals), asked)
+    if _own_memory_alone(found):
+        told = [text.replace(NAMED[_OWN], f"{NAMED[_OWN]}, {NO_PLAIN}") for text in told]
     told += _kinds_of_links(found)
     if any(map(_many_under_way, found.unrivalled)):
         told.append(OF_WINDOWS if any(map(one_way, asked)) else f"{OF_WINDOWS} {SENT_SO}")
@@ -96,6 +100,14 @@ def one_way(question: Question) -> bool:
     """Of messages between processes: one at a time, which is none of the calls that OSU's latency and bandwidth are."""
     others = ("ping-pong", *_CALLS_OF_MANY)
     return BETWEEN_PROCESSES in question.movement and not any(word in question.conditions[0] for word in others)
+
+
+def _own_memory_alone(found: Choices) -> bool:
+    """Whether collectives of NCCL or RCCL were measured in memory of its allocator, and in no other."""
+    own = [
+        f"{name} in {one.question.memory}" for one in found.answers for name in one.rivals if name.startswith("xccl")
+    ]
+    return any(_OWN in name for name in own) and not any(" in device" in name for name in own)
 
 
 def _many_under_way(question: Question) -> bool:
@@ -136,7 +148,9 @@ def _of_disagreement(apart: Disagreement | None) -> list[str]:
         return []
     where = f"by more than a factor of {APART:g} in {apart.cases} of {wording.count(apart.shared, 'case')}"
     if apart.name:
-        return [f"The runs differ {where}, most of all {apart.name} from the others: try without it."]
+        return [
+            f"The runs differ {where}, most of all {apart.name} from the others: a further run tells which is usual."
+        ]
     return [f"The runs differ {where}: name more, measured where nothing else runs."]
 
 

@@ -109,7 +109,7 @@ def _elsewhere(found: Choices) -> str:
     suites = {one.row.partition(" ")[0] for one in found.answers}
     others = [f"{name} ({has})" for name, has in OTHER_SUITES.items() if name not in suites]
     if suites & {*FIRST_SUITES}:
-        return f"Other suites: {', '.join(others)} (`linkscope list suites`)"
+        return f"More (`linkscope run SUITE`): {', '.join(others)}; all: `linkscope list suites`"
     if suites == {MESSAGES} and any("GPU" in one.question.movement for one in found.answers):
         return OF_MEMORIES
     of_nccl = any(name.startswith("xccl-collective") for one in found.answers for name in one.rivals)
@@ -344,7 +344,11 @@ def _range_lines(spans: Sequence[tuple[str, SizeRange, str]], width: int) -> lis
         line = Text(f"{' ' * INDENT}{label}".ljust(start) + told.ljust(sized + GAP)).append(best(one), "cyan")
         if beside:
             line.pad_right(max(start + sized + GAP + ways + GAP - len(line), 0))
-        lines.append(line.append(costs(one), style="dim") if beside else line)
+        if len(line) > width:
+            told_alone, named = line.divide([len(line) - len(best(one))])
+            lines += [told_alone, Padding(named, (0, 0, 0, start + INDENT))]
+        else:
+            lines.append(line.append(costs(one), style="dim") if beside else line)
         if not beside and costs(one):
             lines.append(Padding(words(costs(one), "dim"), (0, 0, 0, start + INDENT)))
     return lines

@@ -37,10 +37,10 @@ UNSURE = " ?"
 OF_UNSURE = "?: may be short, too uncertain to tell"
 LINKS = "Every link that was measured"
 NOT_KNOWN = "–"
-UNPUBLISHED = "linkscope knows no published figures of"
+UNPUBLISHED = "linkscope does not know what is usual for"
 MOST_OPEN = 2
 """Figures that may be short, to be named each."""
-OF_SIBLINGS = "siblings: what good ones among them reach in this run, as nothing is published"
+OF_SIBLINGS = "siblings: what good ones among them reach in this run, as nothing is known of them"
 ONE_OF_EACH = "Of each way the size furthest below what is expected; `show` may have others."
 EARLIER = (
     "`linkscope compare BASE RUN` holds a run against an earlier one; those of CPUs and processes want two runs of each"
@@ -136,14 +136,14 @@ def headline(found: Diagnosis) -> str:
             return f"{_failures(found)}{unknown}; {alike}."
         if cannot_tell(found):
             figures = wording.count(found.published, "figure")
-            why = _by_nvls(found) or f"of all {figures} with published ones intervals leave it open."
+            why = _by_nvls(found) or f"of all {figures} with known ones intervals leave it open."
             return f"{_failures(found)}Cannot tell whether this is normal: {why}"
         known = as_known(found.collectives)
         if len(found.collectives) == found.judged:
             return f"{_failures(found)}{known}{_unseen(found)}"
         known = f" {known}" if known else ""
         if not found.accounts or any(one.held_against == SIBLINGS for one in found.accounts):
-            paths = f"Paths with published figures are as fast on this node as they should be{but}."
+            paths = f"Paths with known figures are as fast on this node as they should be{but}."
             return f"{_failures(found)}{paths}{known}{_unseen(found)}"
         paths = "What did not fail" if found.failed else "What was measured" if found.unseen else LINKS
         return f"{_failures(found)}{paths} is as fast on this node as it should be{but}.{known}{_unseen(found)}"
@@ -178,7 +178,7 @@ def grounds(found: Diagnosis) -> str:
     together = found.left_out.get(TOGETHER, 0)
     if together and not found.shortfalls:
         are = "is" if together == 1 else "are"
-        text += f" {wording.count(together, 'figure')} {TOGETHER} {are} not judged: no published ones are known."
+        text += f" {wording.count(together, 'figure')} {TOGETHER} {are} not judged: nobody knows what is usual."
     return text
 
 
@@ -227,11 +227,11 @@ def _of_siblings(found: Diagnosis) -> str:
     count = wording.count(len(some), "latency", "latencies") if late else wording.count(len(some), "figure")
     compared = f"{count} could only be held against siblings in this run"
     if found.shortfalls:
-        return f"{compared}, as nothing is published."
+        return f"{compared}, as nothing is known of them."
     open_ = sum(one.held_against == SIBLINGS for one in found.unsure)
-    alike = f"{len(some) - open_} are alike" if open_ else "they are alike"
+    alike = f"{len(some) - open_} are" if open_ else "they are"
     apart = max(abs(one.missing) for one in some if one not in found.unsure)
-    return f"{compared}: {alike} within {apart * 100:.2g} %, as a fault of all would leave them, too."
+    return f"{compared}: {alike} within {apart * 100:.2g} % of those, as a fault of all would leave them, too."
 
 
 def _short_from(some: Iterable[Account]) -> str:
@@ -270,7 +270,7 @@ def _nothing(found: Diagnosis) -> str:
         return f"{NO_LINKS} `linkscope choose RUN` and `linkscope analyze RUN` say what this one tells."
     return (
         f"this run has no transfer of {wording.size(SATURATED)} or more between GPUs, or a GPU and pinned host memory, "
-        "that could be held against a published figure or a sibling. A run of the suite default has them; `linkscope "
+        "that could be held against a known figure or a sibling. A run of the suite default has them; `linkscope "
         "choose RUN` and `linkscope analyze RUN` say what this one tells."
     )
 
