@@ -17,10 +17,11 @@ from linkscope.analysis.choose import Choices, choose
 from linkscope.analysis.figures import figures
 from linkscope.analysis.movement import BETWEEN_PROCESSES
 from linkscope.analysis.size_ranges import SizeRange
+from linkscope.errors import LinkscopeError
 from linkscope.machine.described import load_machine
 from linkscope.machine.node import ASSUMED
 from linkscope.packaged_suites import packaged_suites
-from linkscope.report import choose_caveats, choose_text, model_grounds
+from linkscope.report import choose_caveats, choose_narrowed, choose_text, model_grounds
 from linkscope.results.run_file import RunFile
 
 RUNS = Path(__file__).parents[1] / "fixtures" / "runs"
@@ -113,3 +114,13 @@ def test_of_several_paths_a_cost_is_partial_where_it_is_for_all() -> None:
 def test_nccl_in_memory_of_its_own_alone_is_said_to_be_so(run: str, told: bool) -> None:
     found = choose(figures(RunFile.read(RUNS / f"{run}.jsonl")))
     assert any(choose_caveats.NO_PLAIN in text for text in choose_caveats.caveats(found)) is told
+
+
+def test_a_reader_gets_the_questions_that_he_names() -> None:
+    found = choose(figures(RunFile.read(RUNS / "h200x4-default.jsonl")))
+    part = choose_narrowed.with_word(found, "HOST to gpu")
+    assert {one.question.movement for one in part.answers} == {"host to GPU"}
+    assert len(part.answers) < len(found.answers)
+    assert "GPU to GPU" not in printed(part)
+    with pytest.raises(LinkscopeError, match="did you mean host to GPU"):
+        choose_narrowed.with_word(found, "hist to GPU")

@@ -86,6 +86,9 @@ def choose(
     full: Annotated[
         bool, typer.Option("--full", help="Every question, and what every way costs at every size.")
     ] = False,
+    table: Annotated[
+        str | None, typer.Option(metavar="WORD", help="Only questions with this word in their title: 'host to GPU'.")
+    ] = None,
     export_as: Annotated[
         str | None,
         typer.Option(
@@ -105,6 +108,7 @@ def choose(
     from linkscope.analysis.workloads import workloads
     from linkscope.machine.paths import Paths
     from linkscope.report import choose_text, model_grounds, wording
+    from linkscope.report.choose_narrowed import with_word
     from linkscope.report.exports.formats import export as write_for
     from linkscope.report.provenance import unasked
     from linkscope.results.run_file import RunFile
@@ -126,6 +130,7 @@ def choose(
     for notice in (*run_read.notices, *sizes):
         err().print(notice, highlight=False, markup=False, soft_wrap=True)
     found = find(figures_of(run_read), several)
+    found = with_word(found, table) if table is not None else found
     asked = workloads(run_read.rows, Paths(run_read.node)) if isinstance(run_read, RunFile) else ()
     if as_json:
         origin = run_read.header.get("origin")

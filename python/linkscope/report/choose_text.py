@@ -95,7 +95,7 @@ def _rest(found: Choices, matter: int, hidden: int, tiers: Sequence[str] = ()) -
         *([f"{len(found.undecided)} that intervals leave open"] if found.undecided else []),
         *([f"{len(found.unrivalled)} not done in two ways at the same sizes"] if found.unrivalled else []),
     ]
-    lines = [f"\n{'; '.join(rest)}: see --full" if rest else "", _elsewhere(found)]
+    lines = [f"\n{'; '.join(rest)}: see --full or --table WORD" if rest else "", _elsewhere(found)]
     return Text("\n".join(line for line in lines if line), style="dim")
 
 
