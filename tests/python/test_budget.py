@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import time
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -199,3 +200,15 @@ def test_a_run_with_a_budget_is_resumed(bench: Bench) -> None:
     path.write_text("\n".join(path.read_text().splitlines()[:3]) + "\n")
     assert bench.cli("run", "--resume", "-o", path).code == 0
     assert RunFile.read(path).missing == ()
+
+
+def test_more_time_never_loses_a_case() -> None:
+    cases = curve("a", 23) + curve("b", 5)
+    long = {case["id"]: 0.05 * 3**place for place, case in enumerate(cases[:10])}
+    known = Costs({**{case["id"]: 0.05 for case in cases}, **long}, {}, {1: 0.1})
+    kept: list[set[str]] = []
+    for budget in range(1, 40):
+        _, out = fit(cases, float(budget), 3, known)
+        kept.append({case["id"] for case in cases} - out)
+    assert all(less <= more for less, more in pairwise(kept))
+    assert 0 < len(kept[0]) < len(kept[-1])

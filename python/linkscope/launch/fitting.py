@@ -76,7 +76,7 @@ def fitted_to(
     if out:
         notes.append(
             f"{budget} are too short: all {len(runnable)} cases once need about {_seconds(once, before)}; "
-            f"{len(out)} {'is' if len(out) == 1 else 'are'} left out, of curves every other size first"
+            f"{len(out)} {'is' if len(out) == 1 else 'are'} left out, which tell least for their time"
         )
     elif visits < rounds.least:
         usual = _seconds(rounds.least * once, before)

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from linkscope.order_statistics import t975
-from linkscope.plan.budget import RoundLimits, coarsest_first
+from linkscope.plan.budget import Costs, RoundLimits, most_telling_first
 from linkscope.plan.planned_case import PlannedCase
 from linkscope.results.replicates import MOST_FAILURES, folded
 from linkscope.results.row import Row
@@ -35,6 +35,7 @@ class Rounds:
     """After which no round begins, by the monotonic clock."""
     start_s: float = 0.0
     """What the start of a round's processes takes."""
+    costs: Costs = field(default_factory=Costs)
     _rows: defaultdict[str, dict[int, Row]] = field(default_factory=lambda: defaultdict(dict))
     _settled: set[str] = field(default_factory=set)
     _known: dict[str, tuple[int, Row | None]] = field(default_factory=dict)
@@ -134,10 +135,11 @@ class Rounds:
         return found
 
     def _shuffled(self, cases: list[PlannedCase], number: int) -> list[PlannedCase]:
-        """In random order; the coarsest sizes first where a budget may not last for the first round."""
+        """In random order; what tells most for its time first where a budget may not last for the first round."""
         runnable = [case for case in cases if case.skip is None]
         if number == 0 and self.limits.least == 1 and not math.isinf(self.deadline):
-            place = {case["id"]: i for i, case in enumerate(coarsest_first([one.case for one in runnable]))}
+            ordered = most_telling_first([one.case for one in runnable], self.costs)
+            place = {case["id"]: i for i, case in enumerate(ordered)}
             runnable.sort(key=lambda case: place[case.id])
         elif self.limits.most > 1:
             random.Random(f"{self.seed} {number}").shuffle(runnable)

@@ -150,6 +150,7 @@ def _rounds(job: Job, cases: Sequence[PlannedCase], header: Json) -> Rounds:
         seed=str(header.get("started")),
         deadline=job.deadline,
         start_s=start_s,
+        costs=job.options.costs,
     )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import accumulate, islice
 from typing import Any
 
 from linkscope.plan.axes import region_bytes
@@ -137,31 +138,32 @@ def share_out(
 
 def fit(cases: Sequence[Json], budget_s: float, visits: int, costs: Costs) -> tuple[int, frozenset[str]]:
     """How often all may be visited within ``budget_s`` seconds, ``visits`` times or once, and the ids of the cases that
-    are left out where even once is too often: of each curve its sizes, by turns, and then whole curves from the end.
+    are left out where even once is too often: those that come last in ``most_telling_first``, so that more time never
+    loses a case.
     """
-    least = {
-        case["id"]: costs.setup_s(case) + max(LEAST_POINT_BUDGET_S, _LEAST_REPEATS * _repeat_s(case)) for case in cases
-    }
-    left = budget_s - costs.starts_s(cases)
-    if visits * (costs.starts_s(cases) + sum(least.values())) <= budget_s:
+    if visits * least_s(cases, costs) <= budget_s:
         return visits, frozenset()
-    out: set[str] = set()
-    for case in coarsest_first(cases):
-        left -= least[case["id"]]
-        if left < 0:
-            out.add(case["id"])
-            left += least[case["id"]]
-    return 1, frozenset(out)
+    ordered = most_telling_first(cases, costs)
+    spent = accumulate((_least_visit_s(case, costs) for case in ordered), initial=costs.starts_s(cases))
+    return 1, frozenset(
+        case["id"] for case, until in zip(ordered, islice(spent, 1, None), strict=True) if until > budget_s
+    )
 
 
 def least_s(cases: Sequence[Json], costs: Costs) -> float:
     """Seconds below which not all cases have a figure."""
-    moving = sum(max(LEAST_POINT_BUDGET_S, _LEAST_REPEATS * _repeat_s(case)) for case in cases)
-    return costs.starts_s(cases) + sum(costs.setup_s(case) for case in cases) + moving
+    return costs.starts_s(cases) + sum(_least_visit_s(case, costs) for case in cases)
 
 
-def coarsest_first(cases: Sequence[Json]) -> list[Json]:
-    """First one size of every curve, then one more of each halfway between those before, to the last."""
+def _least_visit_s(case: Json, costs: Costs) -> float:
+    """Of a visit that samples as little as it may."""
+    return costs.setup_s(case) + max(LEAST_POINT_BUDGET_S, _LEAST_REPEATS * _repeat_s(case))
+
+
+def most_telling_first(cases: Sequence[Json], costs: Costs) -> list[Json]:
+    """By what they tell for their time: of every curve its ends, then what lies halfway between those before, each next
+    one worth less; what takes long comes later.
+    """
     curves: dict[str, list[Json]] = {}
     for case in cases:
         labels = {name: value for name, value in case.get("labels", {}).items() if name not in ("x", "traits")}
@@ -169,7 +171,7 @@ def coarsest_first(cases: Sequence[Json]) -> list[Json]:
             case
         )
     ranked = [
-        (rank, place, case)
+        (_least_visit_s(case, costs) * (rank + 1) ** 2, place, case)
         for place, curve in enumerate(curves.values())
         for rank, case in zip(_halvings(len(curve)), curve, strict=True)
     ]
