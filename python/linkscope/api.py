@@ -204,7 +204,7 @@ def explain(found: RunFile | str | os.PathLike[str]) -> Diagnosis:
 @typed_call()
 def choose(found: RunFile | str | os.PathLike[str], *more: RunFile | str | os.PathLike[str]) -> Choices:
     """What is best for which movement, memory and size, by a run that is read or named; by several of one node
-    together, whose intervals are then those between runs. Raises LinkscopeError."""
+    together, within each of which ways are held against one another. Raises LinkscopeError."""
     if not more:
         return _choose(figures(found))
     runs = [run if isinstance(run, RunFile) else RunFile.read(run) for run in (found, *more)]

@@ -121,6 +121,27 @@ def test_a_reader_gets_the_questions_that_he_names() -> None:
     part = choose_narrowed.with_word(found, "HOST to gpu")
     assert {one.question.movement for one in part.answers} == {"host to GPU"}
     assert len(part.answers) < len(found.answers)
-    assert "GPU to GPU" not in printed(part)
+    text = printed(part)
+    assert "GPU to GPU" not in text
+    assert "'HOST to gpu' in its title" in " ".join(text.split())
+    assert "linkscope list suites" not in text, "other suites are told of a whole run"
+    alone = choose_narrowed.with_word(found, "calls included")
+    assert choose_text.verdict(alone).startswith("Nothing with 'calls included' in its title")
+    with pytest.raises(LinkscopeError, match="name a word"):
+        choose_narrowed.with_word(found, " ")
     with pytest.raises(LinkscopeError, match="did you mean host to GPU"):
         choose_narrowed.with_word(found, "hist to GPU")
+
+
+def test_what_no_time_was_left_for_is_said() -> None:
+    found = choose(figures(RunFile.read(RUNS / "h200x4-default.jsonl")))
+    short = replace(found, left_out=3)
+    assert any(text.startswith("3 cases left out for lack of time") for text in choose_caveats.caveats(short))
+    nothing = replace(short, answers=())
+    assert "3 cases left out for lack of time" in choose_text.verdict(nothing)
+
+
+@pytest.mark.parametrize(("suite", "told"), [("mpi-allocators", True), ("host-device", False)])
+def test_kinds_of_memory_that_a_model_does_not_tell_apart_are_named(suite: str, told: bool) -> None:
+    (text,) = model_grounds.of_choices(load_machine("frontier"), modelled(suite, "frontier"))
+    assert ("Kinds of memory are alike in it for mpi:" in text) is told

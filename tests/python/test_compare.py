@@ -402,4 +402,21 @@ def test_what_every_figure_has_is_no_cause_of_some() -> None:
     assert len(one.changes) == len(sizes)
     before, after = ([sent(2e-7 * by / fast, 4e-7 * by / fast) for by in (1, 1.01, 1.02)] for fast in (1, 10))
     every = only(compare(before, after))
-    assert len(every.changes) == 2 * len(sizes)
+    assert (len(every.changes), every.unclear) == (2 * len(sizes), 0)
+    assert every.what == "memory of numa:0"
+
+
+def test_a_change_of_some_that_nothing_sets_apart_is_counted() -> None:
+    sizes = [8, 1 << 10, 64 << 10]
+
+    def sent(fast: float, noise: float) -> RunFile:
+        steady = made.there_and_back("mpi", "pageable", 4e-7 / fast, sizes)
+        return made.run(found=[*steady, *made.there_and_back("mpi", "pageable", 4e-6 * noise, [1 << 20])])
+
+    for noises in ((1, 1, 1), (1, 3, 0.4)):
+        base, new = (
+            [sent(fast * by, noise) for by, noise in zip((1, 1.01, 1.02), noises, strict=True)] for fast in (1, 10)
+        )
+        one = only(compare(base, new))
+        assert one.what == "3 of 4 figures"
+        assert one.unchanged + one.unclear == 1

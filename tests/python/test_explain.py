@@ -151,7 +151,7 @@ def test_a_figure_beyond_its_tolerance_that_is_not_surely_short_is_not_counted_a
     found = explain(replace(healthy, rows=rows))
     assert [one.id for one in found.unsure] == [of_host.id]
     assert found.shortfalls == ()
-    assert f"{found.published - 1} are not short" in explain_text.grounds(found)
+    assert f"{found.known - 1} are not short" in explain_text.grounds(found)
     assert "as far as intervals tell" in explain_text.headline(found)
     assert not explain_text.cannot_tell(found)
 
@@ -248,7 +248,7 @@ def test_a_copy_engine_that_ends_below_its_link_is_no_finding_but_a_step(real_en
 
 def test_what_a_model_was_given_is_no_prediction(modelled: RunFile) -> None:
     found = explain(modelled)
-    assert found.published > 0
+    assert found.known > 0
     assert found.predicted == 0, "one flow alone reaches what the description says"
     told = explain_text.verdict(found)
     assert "proves nothing" in told
@@ -371,7 +371,7 @@ def test_a_device_that_nobody_published_is_held_against_its_siblings(healthy: Ru
 def test_siblings_alone_make_nothing_normal_and_the_line_says_so(healthy: RunFile) -> None:
     header = json.loads(json.dumps(healthy.header).replace("NVIDIA H200", "Foreign accelerator"))
     found = explain(RunFile(healthy.path, header, healthy.rows, healthy.states))
-    assert found.published == 0
+    assert found.known == 0
     assert len(found.by_siblings) == found.judged > 0
     assert explain_text.headline(found) != explain_text.headline(explain(healthy))
     page = Console(width=80, file=StringIO())
@@ -492,7 +492,7 @@ def test_a_run_with_nothing_but_latencies_is_judged(healthy: RunFile) -> None:
     rows = tuple(row for row in healthy.rows if "ping-pong" in {flow["method"] for flow in row.case["flows"]})
     found = explain(replace(healthy, rows=rows))
     assert found.judged == found.judged_latencies > 0
-    assert found.published == 0
+    assert found.known == 0
     page = Console(width=80, file=StringIO())
     explain_text.show(found, page)
     apart = max(abs(one.missing) for one in found.latencies)

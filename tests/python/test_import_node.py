@@ -13,7 +13,9 @@ from rich.console import Console
 from test_importers import MEASURED, SAMPLES
 from typer.testing import CliRunner
 
+from linkscope.analysis.choose import choose
 from linkscope.analysis.explain import explain
+from linkscope.analysis.figures import figures
 from linkscope.cli.main import app
 from linkscope.errors import LinkscopeError
 from linkscope.importers.imported_run import Wanted, import_file
@@ -87,7 +89,7 @@ def test_an_import_without_links_says_what_would_judge_it(tmp_path: Path) -> Non
     sample = SAMPLES["nvbandwidth-0.8-h200.txt"]
     bare = explain(import_file(sample, tmp_path / "bare.jsonl", Wanted()))
     assert bare.judged == 0
-    assert "linkscope import FILE --machine NAME" in explain_text.headline(bare)
+    assert "linkscope import FILE --machine h200x4" in explain_text.headline(bare)
     stream = StringIO()
     explain_text.show(bare, Console(file=stream, width=80))
     assert "expected" not in stream.getvalue(), "a table in which nothing is expected"
@@ -101,7 +103,7 @@ def test_an_import_without_links_is_not_judged_by_the_copies_within_its_gpus(tmp
     """Those can be held against one another; of the paths between GPUs, and to the host, that says nothing."""
     bare = explain(import_file(SAMPLES["nvbandwidth-0.8.txt"], tmp_path / "bare.jsonl", Wanted()))
     assert bare.judged > 0
-    assert "linkscope import FILE --machine NAME" in explain_text.headline(bare)
+    assert "linkscope import FILE --machine h200x4" in explain_text.headline(bare)
     assert "alike" not in explain_text.headline(bare)
 
 
@@ -112,11 +114,29 @@ def test_whether_nccl_could_reduce_in_the_switch_is_what_the_user_says(
     sample = SAMPLES["nccl-tests-2.19.txt"]
     found = explain(import_file(sample, tmp_path / "run.jsonl", Wanted(node=load_machine("h200x4"), nvls=nvls)))
     assert {("?" if one.faster_known else "fast") for one in found.collectives} == {told}
+    asked = "--nvls on|off" in explain_text.headline(found)
+    assert asked is (nvls is None), "who said it already is not asked again"
+    chosen = choose(figures(RunFile.read(tmp_path / "run.jsonl")))
+    assert chosen.settings == (), "what a user says of another tool is no setting of a run of ours"
 
 
-def test_nothing_is_said_of_nccl_where_it_was_not_called(tmp_path: Path) -> None:
-    sample = str(SAMPLES["nvbandwidth-0.8-h200.txt"])
-    for option, word in (("on", "no figures of NCCL"), ("perhaps", "on or off")):
-        told = CliRunner().invoke(app, ["import", sample, "--nvls", option, "-o", str(tmp_path / "run.jsonl")])
-        assert isinstance(told.exception, LinkscopeError)
-        assert word in str(told.exception)
+@pytest.mark.parametrize(
+    ("name", "option", "word"),
+    [
+        ("nvbandwidth-0.8-h200.txt", "on", "no figures of NCCL"),
+        ("nvbandwidth-0.8-h200.txt", "perhaps", "on or off"),
+        ("nccl-tests-rccl.csv", "on", "RCCL's figures"),
+    ],
+)
+def test_nothing_is_said_of_nccl_where_it_was_not_called(tmp_path: Path, name: str, option: str, word: str) -> None:
+    asked = ["import", str(SAMPLES[name]), "--nvls", option, "-o", str(tmp_path / "run.jsonl")]
+    told = CliRunner().invoke(app, asked)
+    assert isinstance(told.exception, LinkscopeError)
+    assert word in str(told.exception)
+
+
+@pytest.mark.parametrize(("name", "machine"), [("nvbandwidth-0.8-h200.txt", "h200x4"), ("nccl-tests-rccl.csv", "")])
+def test_a_described_node_with_the_files_gpus_is_named(tmp_path: Path, name: str, machine: str) -> None:
+    found = explain(import_file(SAMPLES[name], tmp_path / "run.jsonl", Wanted()))
+    assert found.described == ((machine,) if machine else ())
+    assert f"--machine {machine or 'NAME'}`" in explain_text.no_links(found)

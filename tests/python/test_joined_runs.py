@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from pathlib import Path
 
@@ -14,7 +15,9 @@ from linkscope.analysis.joined_runs import joined
 from linkscope.analysis.steadiness import Disagreement, Steadiness, steadiness_of_runs
 from linkscope.errors import LinkscopeError
 from linkscope.report import choose_caveats, choose_text
+from linkscope.report.exports.formats import export
 from linkscope.report.exports.origin import origin
+from linkscope.results.row import Row
 from linkscope.results.run_file import RunFile
 
 FIXTURES = Path(__file__).parents[1] / "fixtures"
@@ -103,14 +106,14 @@ def test_how_far_intervals_hold_is_told_with_the_answers() -> None:
     found = choose(figures(RunFile.read(FIXTURES / "runs" / "h200x4-direct.jsonl")))
     assert found.steadiness == Steadiness(once=True)
     assert "within this run" in choose_caveats.read_as(found)
-    assert "between 3 runs" in choose_caveats.read_as(replace(found, steadiness=Steadiness(3, 3)))
+    assert "over 3 runs" in choose_caveats.read_as(replace(found, steadiness=Steadiness(3, 3)))
     of_cpus = choose_caveats.caveats(replace(found, steadiness=Steadiness(of_cpus=True)))
     assert any("`linkscope choose RUN1 RUN2 RUN3`" in line for line in of_cpus)
 
 
-def test_ways_are_held_against_one_another_within_each_run() -> None:
-    sizes = [8, KIB, 64 * KIB]
-    runs = [
+def disturbed(sizes: list[int]) -> list[RunFile]:
+    """Three runs, of which one is slow in all that it has."""
+    return [
         made.run(
             found=[
                 *made.there_and_back("mpi", "pageable", 4e-7 * slow, sizes),
@@ -119,6 +122,11 @@ def test_ways_are_held_against_one_another_within_each_run() -> None:
         )
         for slow, own in ((1.0, 1.0), (9.0, 1.1), (1.2, 0.95))
     ]
+
+
+def test_ways_are_held_against_one_another_within_each_run() -> None:
+    sizes = [8, KIB, 64 * KIB]
+    runs = disturbed(sizes)
     one = only(choose(figures(joined(runs)), runs))
     assert [span.best for span in one.ranges] == [("shm-copy from shm to shm",)]
     assert one.unknown == ()
@@ -137,3 +145,46 @@ def test_ways_are_held_against_one_another_within_each_run() -> None:
         runs[2],
     ]
     assert choose(figures(joined(opposed)), opposed).answers == ()
+
+
+@pytest.mark.parametrize("odd", [0.0, 1e308, 5e-324])
+def test_a_value_that_no_ratio_can_be_made_of_is_in_no_pair(odd: float) -> None:
+    sizes = [8, KIB]
+    runs = [
+        made.run(
+            found=[
+                *made.there_and_back("mpi", "pageable", 4e-7, sizes),
+                *made.there_and_back("shm-copy", "shm", seconds, sizes),
+            ]
+        )
+        for seconds in (2e-7, odd, 2.1e-7)
+    ]
+    found = choose(figures(joined(runs)), runs)
+    assert len(found.answers) + len(found.undecided) == 1
+
+
+def test_runs_that_agree_by_chance_are_known_no_better_than_their_samples() -> None:
+    sizes = [8, KIB]
+
+    def wide(row: Row) -> Row:
+        stats = row.flows[0].seconds
+        flow = replace(row.flows[0], seconds=replace(stats, low=stats.median * 0.5, high=stats.median * 1.5))
+        return replace(row, flows=(flow, *row.flows[1:]))
+
+    runs = [
+        made.run(
+            found=[
+                *map(wide, made.there_and_back("mpi", "pageable", 4e-7 * slow, sizes)),
+                *map(wide, made.there_and_back("shm-copy", "shm", 3.8e-7 * slow, sizes)),
+            ]
+        )
+        for slow in (1.0, 1.1)
+    ]
+    assert only(choose(figures(joined(runs)), runs)).equals
+
+
+def test_what_is_exported_is_what_is_told() -> None:
+    sizes = [8, KIB, 64 * KIB]
+    runs = disturbed(sizes)
+    told = json.loads(export(joined(runs), "json"))["choices"]
+    assert [span["use"] for one in told for span in one["ranges"]] == ["shm-copy from shm to shm"]

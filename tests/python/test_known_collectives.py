@@ -80,7 +80,7 @@ def test_a_large_all_reduce_as_fast_as_known_is_normal() -> None:
     assert known is not None
     assert (one.bytes, len(one.gpus)) == (known.from_bytes, 4)
     assert one.expected_gbps == pytest.approx(known.share * one.line_gbps)
-    assert (found.judged, found.published, found.wrong) == (1, 1, False)
+    assert (found.judged, found.known, found.wrong) == (1, 1, False)
     assert not explain_text.cannot_tell(found)
     assert "All-reduce on 4 GPUs" in explain_text.headline(found)
     assert found.unseen == ()
@@ -240,7 +240,7 @@ def test_a_model_is_no_witness() -> None:
 
 def test_of_an_import_whose_links_are_known_it_is_told_what_is_open(tmp_path: Path) -> None:
     bare = import_file(NCCL_TESTS, tmp_path / "bare.jsonl", Wanted(None, None, None, None), ["linkscope"])
-    assert explain_text.NO_LINKS in explain_text.headline(explain(bare))
+    assert explain_text.no_links(explain(bare)) in explain_text.headline(explain(bare))
     machine = load_machine("h200x4")
     told = import_file(NCCL_TESTS, tmp_path / "told.jsonl", Wanted(None, None, machine, None), ["linkscope"])
     found = explain(told)

@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 
 import polars
 
-from linkscope.analysis.figure_costs import COSTS, OF_RUNS, of_one_path, with_costs
+from linkscope.analysis.figure_costs import COSTS, OF_RUNS, in_each_run, of_one_path, with_costs
 from linkscope.analysis.launch_cost import Launched, launch_seconds, mixes_launches, with_launches
 from linkscope.analysis.library_settings import settings
 from linkscope.analysis.movement import ends, movement, role, there_and_back
@@ -90,7 +90,7 @@ class Question:
 @dataclass(frozen=True)
 class AtSize:
     """Of every rival measured at ``bytes`` what it costs more than the best there, 0.12 for 12 %; who are equals there;
-    of whom the interval reaches beyond ``UNKNOWN_FROM``, unless it is held against the best within each run; and of
+    of whom the interval, or of several runs that of the ratio to the best, reaches beyond ``UNKNOWN_FROM``; and of
     every rival the ``least`` that it costs more, by its interval and the best one's."""
 
     bytes: int
@@ -183,7 +183,8 @@ class Choices(Displayed):
     several, of which intervals beyond ``UNKNOWN_FROM`` tell the best at no size. ``settings``: what
     libraries were told to do without, as the engine noted it. ``assumed``: how many figures are mostly a latency
     that no source gives; nothing is ranked at their sizes. ``empty``: how many figures are of messages of 0 B, which
-    are not ranked."""
+    are not ranked. ``left_out``: how many cases no time was left for. ``word``: in the title of each, where a
+    reader asked for no others."""
 
     answers: tuple[Choice, ...]
     unrivalled: tuple[Question, ...]
@@ -193,6 +194,8 @@ class Choices(Displayed):
     assumed: int = 0
     empty: int = 0
     steadiness: Steadiness = field(default_factory=Steadiness)
+    word: str = ""
+    left_out: int = 0
 
     def to_json(self) -> Json:
         """A JSON-ready dict."""
@@ -205,6 +208,8 @@ class Choices(Displayed):
             "assumed": self.assumed,
             "empty": self.empty,
             "steadiness": asdict(self.steadiness),
+            "word": self.word,
+            "left_out": self.left_out,
         }
 
 
@@ -212,15 +217,15 @@ Told: TypeAlias = tuple[Question, Way, str]
 """What a figure is held against others for: the question, how it was done, on which path."""
 
 
-def choose(figures: polars.DataFrame, runs: Sequence[RunFile] = ()) -> Choices:
+def choose(figures: polars.DataFrame, runs: Sequence[RunFile] = (), joined: int = 0) -> Choices:
     """Of the frame of ``analysis/figures.py``, of one run, or of several ``runs`` that were joined: what can be done in
     two ways or more, in the order of the run, with each pair of memories and, where several were measured, with any.
 
     Only figures of one regime, without background traffic, are rivals. Of several paths of one tier those on which all
     rivals of a size were measured count, by their median. Sizes at which the figure of any rival is mostly an assumed
-    latency are left out.
+    latency are left out. ``joined``: of how many runs the figures are, where those are not at hand.
     """
-    usable = with_costs(figures, len(runs)).with_columns(of_one_run=polars.col("id").is_in(_of_one(runs)))
+    usable = with_costs(figures, len(runs) or joined).with_columns(of_one_run=polars.col("id").is_in(_of_one(runs)))
     keys = usable.select(_KEYS).unique(maintain_order=True)
     told = [(_question(key), _way(key), _path(key)) for key in keys.iter_rows(named=True)]
     free = _of_any_memory(told)
@@ -252,7 +257,9 @@ def choose(figures: polars.DataFrame, runs: Sequence[RunFile] = ()) -> Choices:
     answers = [replace(one, question=_with_form(one.question, one.form)) for one in answers]
     if not all(one.of_one_run for one in answers):
         answers = [_with_runs(one) for one in answers]
-    return Choices(tuple(answers), unrivalled, modelled, undecided, settings(usable), assumed, _empty(figures), steady)
+    found_of = settings(usable), assumed, _empty(figures), steady
+    left_out = figures.filter("left_out")["id"].n_unique()
+    return Choices(tuple(answers), unrivalled, modelled, undecided, *found_of, left_out=left_out)
 
 
 def costs_by_size(figures: polars.DataFrame) -> Iterator[tuple[Question, list[str], polars.DataFrame]]:
@@ -386,7 +393,8 @@ def _costs(
         .group_by(by)
         .agg(
             *(polars.col(name).median() for name in COSTS),
-            polars.when(polars.len() == 1).then(polars.col(OF_RUNS).first()).alias(OF_RUNS),
+            polars.col(OF_RUNS).explode(),
+            polars.col("of_samples").max(),
             polars.col(*_OF_MODEL, "of_one_run").any(),
             polars.col("paths").first(),
             polars.col("disagreement").max(),
@@ -418,8 +426,11 @@ def _comparable() -> polars.Expr:
 def _choice(question: Question, ways: Sequence[Way], lines: polars.DataFrame, row: str, launch: float | None) -> Choice:
     names = way_names(ways)
     every: dict[str, dict[float, Cost]] = {}
-    for way, size, middle, low, high, of_runs in lines.select("way", "bytes", *COSTS, OF_RUNS).iter_rows():
-        every.setdefault(names[way], {})[float(size)] = Cost(middle, low, high, tuple(of_runs or ()))
+    for way, size, *cost, of_runs, of_samples in lines.select(
+        "way", "bytes", *COSTS, OF_RUNS, "of_samples"
+    ).iter_rows():
+        middle, low, high = cost
+        every.setdefault(names[way], {})[float(size)] = Cost(middle, low, high, in_each_run(of_runs), of_samples or 0.0)
     rivals, unknown = decided(every)
     ranges = size_ranges(rivals)
     measured = Counter(size for costs in rivals.values() for size in costs)
@@ -457,7 +468,7 @@ def _at(rivals: Rivals, size: float) -> AtSize:
     over = [(name, difference(rivals, name, size)) for name in rivals if size in rivals[name]]
     ordered = tuple(sorted(over, key=lambda one: one[1]))
     best = rivals[ordered[0][0]][size]
-    unknown = tuple(name for name, _ in over if (it := rivals[name][size]).unknown and not it.in_runs_of(best))
+    unknown = tuple(name for name, _ in over if rivals[name][size].unknown_beside(best))
     least = tuple((name, math.expm1(rivals[name][size].over(best)[1])) for name, _ in ordered)
     return AtSize(int(size), ordered, tuple(sorted(equals(rivals, size))), unknown, least)
 

@@ -62,7 +62,8 @@ def findings(
 
     Greedily: the thing whose figures are best told by "changed" (F measure of precision and recall) explains all that
     have it; then the next among what is left. A link or GPU counts before a method, a method before a suite's row. What
-    every figure of the run has is no cause unless every one of them changed.
+    every figure of the run has is no cause unless every one of them changed so: where that alone is left, figures are
+    counted.
     """
     known = figures.filter(polars.col("margin").is_not_null())
     if not known["verdict"].is_in(DIRECTIONS).any():
@@ -88,14 +89,18 @@ def _of_direction(
             others[thing] += count if other not in (verdict, UNCLEAR) else 0
             unchanged[thing] += count if other not in (*DIRECTIONS, UNCLEAR) else 0
             unclear[thing] += count if other == UNCLEAR else 0
-    common = {thing for thing, count in every.items() if count == len(known) and unclear[thing] and thing != _ALL}
+    common = {thing for thing, count in every.items() if count == len(known) > len(left) and thing != _ALL}
     while len(left) >= FEWEST:
         counts = dict(left.group_by("kind", maintain_order=True).len().iter_rows())
         cause = _best(counts, {kind: found - common for kind, found in things.items()}, others)
         if cause is None:
             break
         explained = polars.col("kind").is_in([kind for kind in counts if cause in things[kind]])
-        yield _finding(_named(cause), tuple(told(left.filter(explained))), unchanged[cause], unclear[cause])
+        changes = tuple(told(left.filter(explained)))
+        what = (
+            _named(cause) if cause != _ALL or len(changes) == len(known) else f"{len(changes)} of {len(known)} figures"
+        )
+        yield _finding(what, changes, unchanged[cause], unclear[cause])
         left = left.filter(~explained)
     for change in told(left):
         yield _finding(_alone(change), (change,), 0, 0)

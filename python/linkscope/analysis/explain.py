@@ -20,7 +20,7 @@ from linkscope.analysis.model_inputs import is_predicted
 from linkscope.analysis.spoilers import spoilers
 from linkscope.analysis.study import studies_of
 from linkscope.displayed import Displayed
-from linkscope.machine.described import is_packaged
+from linkscope.machine.described import is_packaged, machines_with
 from linkscope.machine.node import Node
 from linkscope.machine.paths import Paths
 from linkscope.machine.state import MachineState
@@ -80,8 +80,9 @@ class Diagnosis(Displayed):
     says of itself, such as that it is an excerpt, or that other work ran. ``packaged``: whether the node is described
     as one that comes with linkscope; ``studies`` that measured such a node. ``predicted``: how many of the figures that
     were held against what is known a model was not given. ``links_unknown``: it is an import that was told neither run
-    nor machine. ``unseen``: GPUs of the node of which nothing was judged. ``known_from``: bytes from which on it is
-    known what a collective of the run reaches."""
+    nor machine; ``described``: nodes with such GPUs, of which one could be named. ``unseen``: GPUs of the
+    node of which nothing was judged. ``known_from``: bytes from which on it is known what a collective of the run
+    reaches."""
 
     node: str
     modelled: bool
@@ -101,6 +102,7 @@ class Diagnosis(Displayed):
     unseen: tuple[str, ...] = ()
     collectives: tuple[JudgedCollective, ...] = ()
     known_from: int | None = None
+    described: tuple[str, ...] = ()
 
     @property
     def wrong(self) -> bool:
@@ -124,7 +126,7 @@ class Diagnosis(Displayed):
         return tuple(one for one in every if one.held_against == SIBLINGS)
 
     @property
-    def published(self) -> int:
+    def known(self) -> int:
         """How many were held against what is known of such nodes."""
         return self.judged - len(self.by_siblings)
 
@@ -137,7 +139,7 @@ class Diagnosis(Displayed):
 
 
 def explain(run: RunFile) -> Diagnosis:
-    """Holds every large transfer of a run, and every latency between GPUs or in their memory, against what is published
+    """Holds every large transfer of a run, and every latency between GPUs or in their memory, against what is known
     for such a path, or else its siblings."""
     node = run.node
     paths = Paths(node)
@@ -175,6 +177,7 @@ def explain(run: RunFile) -> Diagnosis:
         failed=failed_cases(run.with_status("failed")),
         notices=(*([f"imported from {tool}"] if tool else []), *(found.why for found in spoilers(run)), *run.notices),
         links_unknown=links_unknown,
+        described=machines_with(gpu.name for gpu in node.of_kind("gpu") if gpu.name) if links_unknown else (),
         unseen=_unseen(node, every, collectives),
         collectives=collectives,
         known_from=known_from(run.rows, paths),

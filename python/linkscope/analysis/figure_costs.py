@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
+from statistics import median
+
 import polars
 
 from linkscope.analysis.figures import RATE
@@ -13,7 +17,7 @@ from linkscope.order_statistics import OF_RANGE
 COSTS = ("cost", "cost_low", "cost_high")
 """Columns, in seconds: the median and its 95 % interval."""
 OF_RUNS = "cost_of_runs"
-"""Column, a list: in each of several runs, if all have it."""
+"""Column, a list: in each of several runs, if all have it; of several paths or cases a list of them."""
 _TIMES = ("seconds", "seconds_low", "seconds_high")
 
 
@@ -79,5 +83,13 @@ def of_one_path() -> list[polars.Expr]:
         polars.when(disjoint).then(low.min()).otherwise(low.median()).alias("cost_low"),
         polars.when(disjoint).then(high.max()).otherwise(high.median()).alias("cost_high"),
         polars.when(disjoint).then(cost.max() / cost.min() - 1).otherwise(0.0).alias("disagreement"),
-        polars.when(polars.len() == 1).then(polars.col(OF_RUNS).first()).alias(OF_RUNS),
+        polars.col(OF_RUNS),
+        polars.col("of_samples").max(),
     ]
+
+
+def in_each_run(of_runs: Sequence[Sequence[float] | None]) -> tuple[float, ...]:
+    """Of what several paths or cases cost in each of several runs the middle ones; empty where one lacks any."""
+    known = [one for one in of_runs if one is not None]
+    usable = len(known) == len(of_runs) and all(0 < cost < math.inf for one in known for cost in one)
+    return tuple(median(costs) for costs in zip(*known, strict=True)) if usable else ()

@@ -30,7 +30,8 @@ class JudgedCollective:
     ``line_gbps``: of the links of each GPU, as they were built; ``short``: it is below what is expected by more than
     its interval, the node's noise and ``tolerance``. What can't be told: ``uncertain``, as its interval reaches that
     low; ``faster_known``, as it is as fast as known without reductions in the switch, which would make it faster and
-    may have been on. ``conditions``: as in a ledger; ``tool``: whose figure it is, empty: linkscope's.
+    may have been on. ``conditions``: as in a ledger; ``tool``: whose figure it is, where the
+    user may still say whether reductions in the switch were on.
     """
 
     id: str
@@ -158,7 +159,7 @@ def _of(row: Row, paths: Paths) -> JudgedCollective | None:
         short=short,
         uncertain=uncertain,
         faster_known=not short and not uncertain and not off and known is by_links,
-        tool=row.raw.get("origin", {}).get("tool", ""),
+        tool="" if may_have_nvls(row.notes) else row.raw.get("origin", {}).get("tool", ""),
     )
 
 

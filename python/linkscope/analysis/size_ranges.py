@@ -14,6 +14,7 @@ from itertools import pairwise
 from statistics import fmean, stdev
 
 from linkscope.order_statistics import interval_of_range, t975
+from linkscope.results.replicates import WIDEST
 from linkscope.results.row import UNKNOWN_FROM, Row, Stats
 
 AS_GOOD = 0.01
@@ -27,12 +28,14 @@ FEWEST_ALIKE = 2
 @dataclass(frozen=True)
 class Cost:
     """What a thing takes at one size: a time, or the inverse of a rate; low to high is its 95 % interval. ``of_runs``:
-    in each of several runs, if all have it."""
+    in each of several runs, if all have it; ``within``: the relative half width that samples leave in one of them.
+    """
 
     median: float
     low: float
     high: float
     of_runs: tuple[float, ...] = ()
+    within: float = 0.0
 
     @staticmethod
     def of(times: Stats) -> Cost:
@@ -56,10 +59,13 @@ class Cost:
         """Of a rate."""
         return Cost(1 / self.median, 1 / self.high, 1 / self.low)
 
-    @property
-    def unknown(self) -> bool:
-        """Whether a bound is further from the median than ``UNKNOWN_FROM``."""
-        return max(self.high / self.median, self.median / self.low) > UNKNOWN_FROM
+    def unknown_beside(self, other: Cost) -> bool:
+        """Whether a bound is further from the median than ``UNKNOWN_FROM``, or that of its ratio to ``other`` where
+        several runs have both."""
+        if not self.in_runs_of(other):
+            return max(self.high / self.median, self.median / self.low) > UNKNOWN_FROM
+        middle, low, _ = self.over(other)
+        return middle - low > math.log(UNKNOWN_FROM)
 
     def in_runs_of(self, other: Cost) -> bool:
         """Whether both are known in each of the same several runs."""
@@ -68,11 +74,20 @@ class Cost:
     def over(self, other: Cost) -> tuple[float, float, float]:
         """Logarithm of its ratio to ``other``, and the bounds of that."""
         if self.in_runs_of(other):
-            return _of_pairs([math.log(a / b) for a, b in zip(self.of_runs, other.of_runs, strict=True)])
+            return self._in_pairs(other)
         middle = math.log(self.median / other.median)
         below = math.hypot(math.log(self.median / self.low), math.log(other.high / other.median))
         above = math.hypot(math.log(self.high / self.median), math.log(other.median / other.low))
         return middle, middle - below, middle + above
+
+    def _in_pairs(self, other: Cost) -> tuple[float, float, float]:
+        """The mean of the ratios, and Student's interval of it; no narrower than what samples leave open, for runs may
+        agree by chance or to a tick of the clock."""
+        logs = [math.log(a) - math.log(b) for a, b in zip(self.of_runs, other.of_runs, strict=True)]
+        between = t975(len(logs) - 1) * stdev(logs)
+        middle, within = fmean(logs), math.hypot(self.within, other.within) if self is not other else 0.0
+        margin = min(max(between, within) / math.sqrt(len(logs)), WIDEST)
+        return middle, middle - margin, middle + margin
 
     def dearer_than(self, other: Cost) -> bool:
         """Whether it is told apart from ``other`` as the greater one, and by more than ``AS_GOOD``."""
@@ -189,16 +204,10 @@ def equals(rivals: Rivals, size: float) -> set[str]:
     return {name for name, costs in rivals.items() if size in costs and not costs[size].dearer_than(best)}
 
 
-def _of_pairs(logs: Sequence[float]) -> tuple[float, float, float]:
-    """Their mean, and Student's 95 % interval of it."""
-    middle, margin = fmean(logs), t975(len(logs) - 1) * stdev(logs) / math.sqrt(len(logs))
-    return middle, middle - margin, middle + margin
-
-
 def _is_told(rivals: Rivals, size: float) -> bool:
     """Whether the best at ``size`` stands apart from all others, or those it does not stand apart from are known."""
-    same = equals(rivals, size)
-    return len(same) < 2 or not any(rivals[name][size].unknown for name in same)
+    same, best = equals(rivals, size), rivals[_best(rivals, size)][size]
+    return len(same) < 2 or not any(rivals[name][size].unknown_beside(best) for name in same)
 
 
 def _shared(rivals: Rivals) -> list[float]:

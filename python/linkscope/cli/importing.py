@@ -10,12 +10,11 @@ from rich.console import Console
 from linkscope.analysis.explain import explain
 from linkscope.errors import LinkscopeError
 from linkscope.importers.imported_run import Wanted, import_file
+from linkscope.importers.peer_output import NVLS
 from linkscope.launch.run import RUNS
 from linkscope.machine.described import load_machine
-from linkscope.report.explain_text import NO_LINKS, headline
+from linkscope.report.explain_text import headline, no_links
 from linkscope.results.run_file import RunFile
-
-NVLS = ("on", "off")
 
 
 def wanted(
@@ -44,6 +43,7 @@ def take(path: Path, output: Path | None, wanted: Wanted, command: Sequence[str]
         markup=False,
         soft_wrap=True,
     )
-    if NO_LINKS in headline(explain(found)):
-        console.print(NO_LINKS, highlight=False, markup=False, soft_wrap=True)
+    diagnosis = explain(found)
+    if no_links(diagnosis) in headline(diagnosis):
+        console.print(no_links(diagnosis), highlight=False, markup=False, soft_wrap=True)
     return 0

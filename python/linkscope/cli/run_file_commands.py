@@ -118,6 +118,8 @@ def choose(
 
     if (export_as is None) != (output is None):
         raise LinkscopeError("--export FORMAT and -o FILE go together")
+    if export_as is not None and table is not None:
+        raise LinkscopeError("--export writes every question: leave --table out")
     files = named(run_files)
     several = read_all(files) if len(files) > 1 else []
     run_read = joined(several) if several else open_run((files or run_files)[0])

@@ -15,7 +15,7 @@ from linkscope.errors import LinkscopeError
 from linkscope.importers import importers
 from linkscope.importers.cases import Match, claimed, gpus_of, matches, movement, renamed, within
 from linkscope.importers.outcome import outcome, sequence_of, sized
-from linkscope.importers.peer_output import Figure, PeerOutput, Source
+from linkscope.importers.peer_output import NVLS, Figure, PeerOutput, Source
 from linkscope.machine.node import Device, Node
 from linkscope.results.run_file import FILE_SCHEMA, RunFile
 from linkscope.whole_file import write_whole
@@ -46,7 +46,7 @@ def import_file(path: Path, output: Path, wanted: Wanted, command: Sequence[str]
     if output.exists():
         raise LinkscopeError(f"{output} exists: choose another -o FILE")
     peer = importers.read(Source.read(path, wanted.processes, wanted.nvls), wanted.format)
-    if wanted.nvls is not None and not any(str(one.facts.get("method", "")).startswith("xccl") for one in peer.figures):
+    if wanted.nvls is not None and not any(NVLS[wanted.nvls] in one.notes for one in peer.figures):
         raise LinkscopeError(f"{path} has no figures of NCCL, of which --nvls could say anything: leave it out")
     node = _node(peer, path, wanted)
     tests = dict.fromkeys([figure.test for figure in peer.figures] + [one.test for one in peer.not_run])

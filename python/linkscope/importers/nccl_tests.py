@@ -8,12 +8,22 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Annotated, Any, TypedDict
 
 from msgspec import Meta
 
-from linkscope.importers.peer_output import MOST_GPUS, SECONDS, Figure, Gpu, PeerOutput, Source, single, version_of
+from linkscope.importers.peer_output import (
+    MOST_GPUS,
+    NVLS,
+    SECONDS,
+    Figure,
+    Gpu,
+    PeerOutput,
+    Source,
+    single,
+    version_of,
+)
 from linkscope.results.nccl_programs import NCCL_PROGRAMS
 
 NVIDIA, AMD = "nccl-tests", "rccl-tests"
@@ -22,11 +32,10 @@ JSON_VERSIONS = (1, 2, 3)
 _SUITES = ("collectives", "p2p-processes")
 _TYPES = ("float", "float32")
 _MEMORY = "the case is of plain device memory; the tool may use memory of the library's own allocator"
-_NVLS = {
-    "on": "NCCL, NVLink SHARP as it chooses, as the import was told",
-    "off": "NCCL, NCCL_NVLS_ENABLE=0, as the import was told",
-}
-"""As linkscope's own runs note it."""
+NO_NVLS = (
+    "nccl-tests does not print whether NCCL could reduce in the GPU switch (NVLS), on which it depends what is normal: "
+    "`--nvls on|off` says it"
+)
 _CSV_NAMES = {"collective": "name", "#wrong": "wrong"}
 _CONFIG = re.compile(r"# nThread (\d+) nGpus (\d+) .*?(?<!warmup )(?<!agg )iters: (\d+) .*?(?:graph: (\d+).*)?")
 _RANK = re.compile(r"#\s+Rank\s+\d+ (?:Group\s+\d+ )?Pid\s+(\d+) on\s+(\S+) device\s+(\d+) \[([0-9a-fA-Fx:]+)\] (.*)")
@@ -108,8 +117,13 @@ def recognises(text: str) -> bool:
 def read(source: Source) -> PeerOutput:
     """Raises LinkscopeError."""
     if _of_rccl(source.text):
+        if source.nvls is not None:
+            raise source.wrong(0, "these are RCCL's figures, of which --nvls says nothing: leave it out")
         return _reports(source)
-    return _json(source) if source.text.lstrip().startswith("{") else _table(source)
+    found = _json(source) if source.text.lstrip().startswith("{") else _table(source)
+    if source.nvls is not None or not any(figure.facts["collective"] for figure in found.figures):
+        return found
+    return replace(found, notices=(*found.notices, NO_NVLS))
 
 
 def times_out_of_place(lines: Iterable[str]) -> Iterator[tuple[int, str, str, str]]:
@@ -239,7 +253,7 @@ class _Said:
             test = f"{NVIDIA} {NCCL_PROGRAMS[point.kind].name}"
             facts = launch.facts(point.kind, ranks)
             size = source.whole(point.size, line, "size")
-            notes = (_MEMORY, *([_NVLS[source.nvls]] if source.nvls else []))
+            notes = (_MEMORY, *([NVLS[source.nvls]] if source.nvls else []))
             self.figures.append(Figure(test, value, SECONDS, size=size, facts=facts, notes=notes))
 
     @property

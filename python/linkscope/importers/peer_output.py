@@ -90,6 +90,13 @@ class PeerOutput:
         return f"{self.tool} {self.version}".rstrip()
 
 
+NVLS = {
+    "on": "NCCL, NVLink SHARP as it chooses, as the import was told",
+    "off": "NCCL, no NVLink SHARP, as the import was told",
+}
+"""What a figure's notes say where the user said it, as those of linkscope's own runs do."""
+
+
 @dataclass(frozen=True)
 class Source:
     """A file's text, for a reader; ``path`` is for what it says of errors. ``processes``: how many took part, where the

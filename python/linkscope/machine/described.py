@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import itertools
 import re
+from collections.abc import Iterable
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -39,6 +40,13 @@ def load_machine(name_or_path: str) -> Node:
     unreadable file, and a file that holds other than it may or contradicts itself.
     """
     return _read(_path(name_or_path))
+
+
+def machines_with(gpus: Iterable[str]) -> tuple[str, ...]:
+    """Names of those that come with linkscope and have all of these models of GPUs; none of no models."""
+    asked = set(gpus)
+    nodes = map(load_machine, machine_names() if asked else ())
+    return tuple(node.name for node in nodes if asked <= {gpu.name for gpu in node.of_kind("gpu")})
 
 
 def machine_sources(name_or_path: str) -> tuple[dict[str, str], dict[str, str]]:

@@ -53,6 +53,7 @@ SENT_SO = 'Sent so, the two compare at every size: `linkscope run p2p-processes 
 _CALLS_OF_MANY = ("window", "both ways")
 FEWEST_RUNS = 2
 TWO_RUNS = "Two runs leave intervals wide: a third tells far more."
+LEFT_OUT = "left out for lack of time (`linkscope show RUN` names them)"
 MAY_BE_FASTER = "with NVLS NCCL may be faster"
 WITH_NVLS = "`env -u NCCL_NVLS_ENABLE` before the same `linkscope run` measures that NCCL."
 
@@ -63,7 +64,7 @@ def read_as(found: Choices) -> str:
         return WORDS + ALIKE_IN_MODEL
     steady = found.steadiness
     paths = OF_PATHS if any(one.paths > 1 for one in found.answers) else ""
-    runs = f" between {'up to ' if steady.fewest < steady.most else ''}{steady.most} runs"
+    runs = f" over {'up to ' if steady.fewest < steady.most else ''}{steady.most} runs"
     return WORDS + ALIKE.format(of=runs if steady.most > 1 else " within this run" if steady.once else "") + paths
 
 
@@ -85,6 +86,8 @@ def caveats(found: Choices) -> list[str]:
     of_one = [one.of_one_run for one in found.answers]
     if any(of_one):
         told.append(ALL_OF_ONE_RUN if all(of_one) else SOME_OF_ONE_RUN)
+    if found.left_out and found.answers:
+        told.append(f"{wording.count(found.left_out, 'case')} {LEFT_OUT}.")
     if found.empty:
         told.append("Messages of 0 B move nothing, and are not ranked.")
     if found.assumed:

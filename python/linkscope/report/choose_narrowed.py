@@ -16,6 +16,8 @@ def with_word(found: Choices, word: str) -> Choices:
 
     Raises LinkscopeError where none is.
     """
+    if not word.strip():
+        raise LinkscopeError("--table: name a word of the titles that you want")
     answers = tuple(one for one in found.answers if _has(one.question, word))
     undecided, unrivalled = (
         tuple(question for question in some if _has(question, word)) for some in (found.undecided, found.unrivalled)
@@ -23,7 +25,7 @@ def with_word(found: Choices, word: str) -> Choices:
     if not (answers or undecided or unrivalled):
         every = (*(one.question for one in found.answers), *found.undecided, *found.unrivalled)
         raise LinkscopeError(f"--table: no question has {word!r} in its title: {_hint(word, every)}")
-    return replace(found, answers=answers, undecided=undecided, unrivalled=unrivalled)
+    return replace(found, answers=answers, undecided=undecided, unrivalled=unrivalled, word=word)
 
 
 def _has(question: Question, word: str) -> bool:

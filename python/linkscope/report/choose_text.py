@@ -18,7 +18,7 @@ from linkscope.analysis.way import interface
 from linkscope.analysis.workloads import WorkloadTable
 from linkscope.packaged_suites import packaged_suites
 from linkscope.report import wording, workload_text
-from linkscope.report.choose_caveats import FEWEST_RUNS, caveats, one_way, read_as
+from linkscope.report.choose_caveats import FEWEST_RUNS, LEFT_OUT, caveats, one_way, read_as
 from linkscope.report.grid import GAP, words
 from linkscope.report.label_lines import Column, print_label_lines
 
@@ -95,7 +95,8 @@ def _rest(found: Choices, matter: int, hidden: int, tiers: Sequence[str] = ()) -
         *([f"{len(found.undecided)} that intervals leave open"] if found.undecided else []),
         *([f"{len(found.unrivalled)} not done in two ways at the same sizes"] if found.unrivalled else []),
     ]
-    lines = [f"\n{'; '.join(rest)}: see --full or --table WORD" if rest else "", _elsewhere(found)]
+    see = "--full" if found.word else "--full or --table WORD"
+    lines = [f"\n{'; '.join(rest)}: see {see}" if rest else "", "" if found.word else _elsewhere(found)]
     return Text("\n".join(line for line in lines if line), style="dim")
 
 
@@ -142,7 +143,8 @@ def verdict(found: Choices, asked: Sequence[WorkloadTable] = ()) -> str:
 
 def _of_questions(found: Choices) -> str:
     matter, number = [one for one in found.answers if not one.equals], len(found.answers) + len(found.undecided)
-    in_several = f"that {'these runs' if found.steadiness.most > 1 else 'this run'} did in several ways"
+    asked = f"with {found.word!r} in its title, " if found.word else ""
+    in_several = f"{asked}that {'these runs' if found.steadiness.most > 1 else 'this run'} did in several ways"
     if found.undecided and not found.answers:
         several = f"{wording.count(len(found.undecided), 'thing')} {in_several}"
         more = "name a third run, or more" if found.steadiness.most == FEWEST_RUNS else "name more runs"
@@ -150,6 +152,13 @@ def _of_questions(found: Choices) -> str:
         return (
             f"Cannot tell which way is faster: of {several}, {wording.TOO_WIDE} leave every size open. Measure where "
             f"nothing else runs, or {remedy}."
+        )
+    if not found.answers and found.word:
+        return f"Nothing {asked}was done in two ways at the same sizes and conditions."
+    if not found.answers and found.left_out:
+        cases = wording.count(found.left_out, "case")
+        return (
+            f"Nothing to choose: nothing was measured in two ways at the same sizes and conditions, {cases} {LEFT_OUT}."
         )
     if not found.answers:
         return (

@@ -20,6 +20,7 @@ from linkscope.results.figure_class import FigureClass
 MOST_PERCENT = 3.0
 """Ratios above are told as factors."""
 _NUMBER = re.compile(r"\d+(?:\.\d+)?")
+ALPHA_OF_INTERVAL = 0.05
 FEW_FINDINGS = 4
 FEW_CHANGES = 3
 FEW_LINES = 5
@@ -28,8 +29,8 @@ CLASSES = {
     FigureClass.GPU.key: "other figures of GPUs",
     FigureClass.PINNED.key: "pinned memory",
     FigureClass.PAGEABLE.key: "pageable memory",
-    FigureClass.CPU.key: "CPUs",
-    FigureClass.PROCESSES.key: "processes",
+    FigureClass.CPU.key: "host memory by CPUs",
+    FigureClass.PROCESSES.key: "between processes",
 }
 
 
@@ -46,9 +47,9 @@ def show_all(found: Comparison, node: str, console: Console) -> None:
     if rest:
         _print_changes(rest, (one.verdict for one in rest), console)
     if any(one.verdict == UNCLEAR for one in rest):
-        room = f"leave room for a change of more than {wording.percent(found.threshold)}, and show none for sure"
-        held = f"at {_alpha(found)} (--alpha), which asks for more than an interval of 95 % that leaves no change out"
-        console.print(Text(f"{UNCLEAR}: interval and noise {room}, {held}", style="dim"))
+        neither = f"neither surely within {wording.percent(found.threshold)} nor surely changed"
+        stricter = ", stricter than the 95 % interval beside it" if found.alpha < ALPHA_OF_INTERVAL else ""
+        console.print(Text(f"{UNCLEAR}: {neither} (--alpha {_alpha(found)}{stricter})", style="dim"))
 
 
 def verdict(found: Comparison) -> str:
@@ -65,7 +66,7 @@ def verdict(found: Comparison) -> str:
         text += f" Not measured in NEW: {wording.count(len(found.gone), 'case')} of BASE ({_why_gone(found)})."
     if found.seen_from:
         seen = ", ".join(f"{_least(change)} ({CLASSES[name]})" for name, change in found.seen_from.items())
-        text += f" A change of {seen} or more would have shown in half of the figures."
+        text += f" A change this large would have shown in half of the figures of its kind: {seen}."
     return text
 
 
@@ -198,8 +199,8 @@ def _cases(names: Sequence[str], most: int) -> Sequence[str]:
 
 def _print_finding(number: int, one: CommonCause, most: int, console: Console) -> None:
     direction = "worse" if one.worse else "better"
-    others = {"did not change": one.unchanged, "are unclear": one.unclear}
-    unchanged = "".join(f"; {count} others there {what}" for what, count in others.items() if count)
+    others = {"unchanged": one.unchanged, "unclear": one.unclear}
+    unchanged = "".join(f"; {count} more there {what}" for what, count in others.items() if count)
     figures = wording.count(len(one.changes), "figure")
     head = f"{number}. {one.what}: {direction}, {percent(one.ratio)} in {figures}{unchanged}"
     console.print(Text(head, style="bold red" if one.worse else "bold green"))

@@ -14,6 +14,7 @@ from linkscope.report import wording
 from linkscope.report.grid import empty_grid
 
 UNSURE = " ?"
+PLAIN, ALLOCATOR = "device", "memory of the library's allocator"
 IMPORTED = "If you know, `linkscope import FILE --nvls on|off` takes your word"
 MEASURE = '`NCCL_NVLS_ENABLE=0 linkscope run collectives -k "xccl-calls and all-reduce" --sizes 1G`'
 
@@ -26,7 +27,9 @@ def as_known(some: Sequence[JudgedCollective]) -> str:
     names = list(dict.fromkeys(one.name for one in fine))
     are = "are as fast on this node as they are" if len(names) > 1 else "is as fast on this node as it is"
     least = wording.size(min(one.bytes for one in fine))
-    return f"{_capital(listed(names))} {are} known to be, from {least} on."
+    plain = any(one.conditions["memory"] == PLAIN for one in fine)
+    known = "known to be" if plain else f"known to be in plain memory (measured in {ALLOCATOR}, which may be faster)"
+    return f"{_capital(listed(names))} {are} {known}, from {least} on."
 
 
 def left_open(some: Sequence[JudgedCollective]) -> str:
@@ -78,8 +81,8 @@ def print_collectives(shown: Sequence[JudgedCollective], console: Console, taken
     console.print(grid)
     words = ["GB/s of bus bandwidth, as nccl-tests defines it"]
     words += [] if full else ["line: rate of a GPU's links"]
-    if any(one.conditions["memory"] != "device" for one in shown):
-        words.append("in xccl: memory of its allocator; expected is what plain device memory has, which may be slower")
+    if any(one.conditions["memory"] != PLAIN for one in shown):
+        words.append(f"in xccl: {ALLOCATOR}; expected is what plain device memory has, which may be slower")
     words += ["?: cannot be told"] if any(one.open for one in shown) else []
     console.print(Text("; ".join(words), style="dim"))
     for source, number in marks.items():
@@ -112,4 +115,4 @@ def _ways(some: Sequence[JudgedCollective]) -> list[str]:
 def _library(one: JudgedCollective) -> str:
     """Such as "xccl", "xccl in xccl" of memory of its own."""
     memory = one.conditions["memory"]
-    return f"{one.method.removesuffix('-collective')}{'' if memory == 'device' else f' in {memory}'}"
+    return f"{one.method.removesuffix('-collective')}{'' if memory == PLAIN else f' in {memory}'}"

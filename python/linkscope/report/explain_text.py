@@ -45,11 +45,6 @@ ONE_OF_EACH = "Of each way the size furthest below what is expected; `show` may 
 EARLIER = (
     "`linkscope compare BASE RUN` holds a run against an earlier one; those of CPUs and processes want two runs of each"
 )
-NO_LINKS = (
-    "the imported file does not say what links the node has, so there is nothing to hold its figures against. "
-    "`linkscope import FILE --machine NAME` takes them from a described node (`linkscope list machines`), `--beside "
-    "RUN` from a run on the same node: then figures are judged, as far as any are known."
-)
 FEW = 3
 """Findings that are shown unless all are asked for."""
 
@@ -107,11 +102,11 @@ def _failures(found: Diagnosis) -> str:
 
 def cannot_tell(found: Diagnosis) -> bool:
     """Whether nothing that this run has could be called normal or not."""
-    return not found.shortfalls and found.published <= _open(found)
+    return not found.shortfalls and found.known <= _open(found)
 
 
 def _open(found: Diagnosis) -> int:
-    """How many of those that were held against what is published may be short, but too uncertain to tell."""
+    """How many of those that were held against what is known may be short, but too uncertain to tell."""
     return sum(one.held_against != SIBLINGS for one in found.unsure)
 
 
@@ -128,14 +123,14 @@ def headline(found: Diagnosis) -> str:
         return f"{_failures(found)}Cannot tell whether this is normal: {_nothing(found)}"
     if not found.shortfalls:
         but = ", as far as intervals tell" if found.unsure else ""
-        if not found.published:
+        if not found.known:
             if found.links_unknown:
-                return f"{_failures(found)}Cannot tell whether this is normal: {NO_LINKS}"
+                return f"{_failures(found)}Cannot tell whether this is normal: {no_links(found)}"
             alike = f"of {found.judged} that could be compared those of one kind are alike in this run{but}"
             unknown = f"Cannot tell whether this is normal: {UNPUBLISHED} such paths"
             return f"{_failures(found)}{unknown}; {alike}."
         if cannot_tell(found):
-            figures = wording.count(found.published, "figure")
+            figures = wording.count(found.known, "figure")
             why = _by_nvls(found) or f"of all {figures} with known ones intervals leave it open."
             return f"{_failures(found)}Cannot tell whether this is normal: {why}"
         known = as_known(found.collectives)
@@ -151,6 +146,18 @@ def headline(found: Diagnosis) -> str:
     things = "One thing is" if number == 1 else f"{number} things are"
     first = "" if number == 1 else "first of all "
     return f"{_failures(found)}{things} slower than expected: {first}{_where(worst)}, {worst.what}, {lost(worst)}."
+
+
+def no_links(found: Diagnosis) -> str:
+    """Of an import that was told neither run nor machine: what is missing, and where it may come from."""
+    such = f"{wording.either(list(found.described))} has such GPUs, be they more" if found.described else ""
+    node = f"a described node ({such or '`linkscope list machines`'})"
+    name = found.described[0] if len(found.described) == 1 else "NAME"
+    return (
+        "the imported file does not say what links the node has, so there is nothing to hold its figures against. "
+        f"`linkscope import FILE --machine {name}` takes them from {node}, `--beside RUN` from a run on the same node: "
+        "then figures are judged, as far as any are known."
+    )
 
 
 def _unseen(found: Diagnosis) -> str:
@@ -172,7 +179,7 @@ def grounds(found: Diagnosis) -> str:
         return of_diagnosis(found)
     if found.judged == 0:
         return ""
-    text = " ".join(filter(None, (_of_published(found), _of_siblings(found))))
+    text = " ".join(filter(None, (_of_known(found), _of_siblings(found))))
     for told in (_unsure(found.unsure), "" if _by_nvls(found) else left_open(found.collectives)):
         text += f" {told[:1].upper()}{told[1:]}" if told else ""
     together = found.left_out.get(TOGETHER, 0)
@@ -201,19 +208,19 @@ def _unsure(every: Sequence[Ledger | JudgedCollective]) -> str:
     return f"{count} may be short, but too uncertain to tell: {named}. The same run with `--rounds 6:12` tells more."
 
 
-def _of_published(found: Diagnosis) -> str:
-    """A sentence; empty where nothing is published."""
-    if not found.published:
+def _of_known(found: Diagnosis) -> str:
+    """A sentence; empty where nothing is known of such nodes."""
+    if not found.known:
         return ""
-    known = f"{wording.count(found.published, 'figure')} held against what such nodes are known to reach"
+    known = f"{wording.count(found.known, 'figure')} held against what such nodes are known to reach"
     if found.shortfalls:
         return f"{known}."
     every: tuple[Account | JudgedCollective, ...] = (*found.accounts, *found.latencies, *found.collectives)
     limits = _limits(one for one in every if one.held_against not in ("", SIBLINGS))
     open_ = _open(found)
-    if open_ == found.published:
+    if open_ == found.known:
         return f"{known}."
-    rest = found.published - open_
+    rest = found.known - open_
     clear = f"{rest} {'is' if rest == 1 else 'are'} not" if open_ else "none is"
     return f"Of {known}, {clear} short by more than healthy nodes differ ({limits})."
 
@@ -267,7 +274,7 @@ def _nothing(found: Diagnosis) -> str:
         reach = share if found.unseen and not found.layers else ""
         return f"{UNPUBLISHED} messages and collectives. {_of_layer(found)}{EARLIER}.{reach}"
     if found.links_unknown:
-        return f"{NO_LINKS} `linkscope choose RUN` and `linkscope analyze RUN` say what this one tells."
+        return f"{no_links(found)} `linkscope choose RUN` and `linkscope analyze RUN` say what this one tells."
     return (
         f"this run has no transfer of {wording.size(SATURATED)} or more between GPUs, or a GPU and pinned host memory, "
         "that could be held against a known figure or a sibling. A run of the suite default has them; `linkscope "
@@ -327,8 +334,8 @@ def _print_tables(
     many these are."""
     unsure = [one for one in accounts if one in found.unsure]
     against = [one.held_against for one in accounts] + [one.held_against for one in waits]
-    published = dict.fromkeys(source for source in against if source not in ("", SIBLINGS))
-    marks = {source: f"[{number}]" for number, source in enumerate(published, start=1)}
+    known = dict.fromkeys(source for source in against if source not in ("", SIBLINGS))
+    marks = {source: f"[{number}]" for number, source in enumerate(known, start=1)}
     marks |= {SIBLINGS: "siblings", "": ""}
     for unit, some in (("GB/s", accounts), ("ns", waits)):
         if some:
@@ -338,10 +345,10 @@ def _print_tables(
     if SIBLINGS in against:
         console.print(Text(OF_SIBLINGS, style="dim"))
     every: tuple[Account, ...] = (*accounts, *waits)
-    for source in published:
+    for source in known:
         held = [one for one in every if one.held_against == source]
         console.print(Text(f"{marks[source]} {source}; {_short_from(held)}", style="dim"))
-    return len(published)
+    return len(known)
 
 
 def _print_table(unit: str, some: Sequence[Account], marks: _Marks, measured: str, console: Console) -> None:

@@ -82,7 +82,7 @@ def answer(
     """Of what `explain` and `choose` say of a run, the summary of its rows, and the applications ``asked`` about, which
     are the answer where no path could be judged. ``gaps``: what a model has nothing for, a sentence."""
     of_paths = found.judged > 0 or bool(found.wrong)
-    tone = "short" if found.wrong else "unknown" if not found.published or found.modelled else "fine"
+    tone = "short" if found.wrong else "unknown" if not found.known or found.modelled else "fine"
     if of_paths:
         said = (headline(found), grounds(found))
     elif asked:

@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import Any
 
-from linkscope.analysis.choose import Choices
+from linkscope.analysis.choose import ANY, Choices
 from linkscope.analysis.explain import Diagnosis
 from linkscope.analysis.study import studies_of
+from linkscope.listed import listed
 from linkscope.machine.described import is_packaged
 from linkscope.machine.node import ASSUMED, Node
 from linkscope.report import wording
+
+_MEMORIES = {"memory", "source_memory", "destination_memory"}
+"""Conditions of a description's rules."""
 
 
 def of_choices(node: Node, found: Choices) -> list[str]:
@@ -24,11 +30,24 @@ def of_choices(node: Node, found: Choices) -> list[str]:
     named = {head: {*re.findall(r"[\w-]+", head)} & {*node.methods} for head in heads}
     heads = [head for head in heads if not named[head] or not named[head] <= {*others}]
     told = [f"No source gives, so the description assumes: {'; '.join(heads)}."] if heads else []
+    alike = sorted(_of_many_memories(found) - {name for name, facts in node.methods.items() if _knows_memories(facts)})
+    told += [f"Kinds of memory are alike in it for {listed(alike)}: no source tells them apart."] if alike else []
     if is_packaged(node):
         told.append(
             predictions(node.name, studies_of(node.name)) or f"`linkscope list machines {node.name}` has sources."
         )
     return [" ".join(filter(None, told))] if told else []
+
+
+def _of_many_memories(found: Choices) -> set[str]:
+    """Methods that the answers have in several kinds of memory."""
+    asked = [one.rivals for one in found.answers if one.question.memory == ANY]
+    kinds = Counter(name.split()[0] for names in asked for name in {re.sub(r" \S+=\S+", "", way) for way in names})
+    return {method for method, count in kinds.items() if count > len(asked)}
+
+
+def _knows_memories(facts: Mapping[str, Any]) -> bool:
+    return any(_MEMORIES & {*rule["when"]} for rule in facts.get("rules", ()))
 
 
 def predictions(node: str, studies: Sequence[str]) -> str:
@@ -42,17 +61,17 @@ def predictions(node: str, studies: Sequence[str]) -> str:
 
 def of_diagnosis(found: Diagnosis) -> str:
     """A model is no witness for itself: what others have found of such nodes is, unless the model was given it."""
-    told = f"{_against_published(found)} " if found.published else ""
+    told = f"{_against_known(found)} " if found.known else ""
     told += f"{predictions(found.node, found.studies)} " if found.studies else ""
     where = f"`linkscope list machines {found.node}`" if found.packaged else "`linkscope list machines` of its file"
     return f"{told}{where} says what it lacks."
 
 
-def _against_published(found: Diagnosis) -> str:
-    """How many of a model's figures are as fast as published ones, and whether that is worth anything."""
-    alone = found.published == 1
-    agree = f"{wording.count(found.published, 'figure')} {'reaches' if alone else 'reach'} what is published of"
-    given = found.published - found.predicted
+def _against_known(found: Diagnosis) -> str:
+    """How many of a model's figures are as fast as is known of such nodes, and whether that is worth anything."""
+    alone = found.known == 1
+    agree = f"{wording.count(found.known, 'figure')} {'reaches' if alone else 'reach'} what is known of"
+    given = found.known - found.predicted
     if not found.predicted:
         return f"{agree} such nodes, which proves nothing: the model was given {'it' if alone else 'them all'}."
     if not given:

@@ -82,8 +82,9 @@ SCALING = Answer(
         "fair": lambda line: "" if line["predicted_gbps"] is None else wording.value(line["predicted_gbps"]),
         "held back by": _held,
     },
-    legend="alone: the sum of what each reaches alone; reached: its share; fair: what shared links and memories "
-    "leave them; unknown: less than that; together: the share of the time in which all ran",
+    legend="alone: what they would reach if each kept its rate alone (less than the sum of those rates where one would "
+    "end after the others); reached: the share of that; fair: what shared links and memories leave of it; unknown: "
+    "less than that, of no known cause; together: the share of the time in which all ran",
     order=lambda table: table.sort("efficiency", nulls_last=True, maintain_order=True),
 )
 

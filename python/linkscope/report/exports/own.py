@@ -13,6 +13,7 @@ from linkscope.analysis.figures_in_parts import is_modelled
 from linkscope.analysis.size_ranges import borders
 from linkscope.errors import LinkscopeError
 from linkscope.report.exports.origin import origin
+from linkscope.results.run_file import RunFile
 from linkscope.results.run_stream import Run
 
 Json = dict[str, Any]
@@ -32,7 +33,7 @@ def as_json(run: Run, figures: polars.DataFrame) -> str:
             "ranges": list(_ranges(one)),
             "left_out": sorted(_left_out(one)),
         }
-        for one in _answers(figures)
+        for one in _answers(run, figures)
     ]
     modelled = is_modelled(run, figures)
     head = {"format": "linkscope choices", "version": VERSION, "modelled": modelled, "origin": origin(run)}
@@ -43,7 +44,7 @@ def header(run: Run, figures: polars.DataFrame) -> str:
     """The same as a table in C99 or C++, with a function that looks a choice up; no library is needed."""
     lines = [
         f"  {{{', '.join([*map(_c, _asked(one)), *(f'{size}ull' for size in _sizes(span)), _c(span['use'])])}}},"
-        for one in _answers(figures)
+        for one in _answers(run, figures)
         for span in _ranges(one)
     ]
     return _HEADER.format(
@@ -54,8 +55,8 @@ def header(run: Run, figures: polars.DataFrame) -> str:
     )
 
 
-def _answers(figures: polars.DataFrame) -> tuple[Choice, ...]:
-    found = choose(figures).answers
+def _answers(run: Run, figures: polars.DataFrame) -> tuple[Choice, ...]:
+    found = choose(figures, joined=len(run.joined) if isinstance(run, RunFile) else 0).answers
     if not found:
         raise LinkscopeError(
             "this run has nothing to choose: measure something in several ways, as linkscope run peer host-device does"
