@@ -23,8 +23,7 @@ CTEST := PATH="$(CURDIR)/$(BIN):$$PATH" ctest --output-on-failure
 # A row that failed is in the run file and on the page too, so the page comes before the exit code.
 run: setup
 	@run=$(RUN); run=$${run:-runs/$$(uname -n)-$$(date +%Y%m%d-%H%M%S)}; mkdir -p $$(dirname $$run); \
-	$(BIN)/linkscope run $(SUITES) $(OPTIONS) -o $$run.jsonl; code=$$?; \
-	if [ -s $$run.jsonl ]; then $(BIN)/linkscope report $$run.jsonl -o $$run.html || code=1; fi; exit $$code
+	$(BIN)/linkscope run $(SUITES) $(OPTIONS) -o $$run.jsonl --report
 
 wheel:
 	@$(SETUP) --wheel dist

@@ -29,7 +29,7 @@ RUNS = Path(__file__).parents[1] / "fixtures" / "runs"
 
 @cache
 def modelled(suite: str, machine: str) -> Choices:
-    return choose(figures(linkscope.run(suite, machine=machine, progress="none")))
+    return choose(figures(linkscope.run(suite, machine=machine, sizes="1M,64M", progress="none")))
 
 
 def printed(found: Choices, grounds: Sequence[str] = ()) -> str:
@@ -114,6 +114,16 @@ def test_of_several_paths_a_cost_is_partial_where_it_is_for_all() -> None:
 def test_nccl_in_memory_of_its_own_alone_is_said_to_be_so(run: str, told: bool) -> None:
     found = choose(figures(RunFile.read(RUNS / f"{run}.jsonl")))
     assert any(choose_caveats.NO_PLAIN in text for text in choose_caveats.caveats(found)) is told
+
+
+def test_the_headline_of_one_run_of_cpus_says_so() -> None:
+    found = choose(figures(RunFile.read(RUNS / "h200x4-default.jsonl")))
+    of_cpus = choose_narrowed.with_word(found, "NUMA node")
+    assert found.steadiness.of_cpus
+    assert choose_text.verdict(of_cpus).startswith("It matters which way you take, by this run alone:")
+    assert choose_text.verdict(found).startswith("It matters which way you take: GPU to GPU")
+    steady = replace(of_cpus, steadiness=replace(of_cpus.steadiness, of_cpus=False))
+    assert choose_text.verdict(steady).startswith("It matters which way you take: ")
 
 
 def test_a_reader_gets_the_questions_that_he_names() -> None:

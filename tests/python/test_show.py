@@ -32,6 +32,7 @@ from linkscope.results.run_file import RunFile
 RUNS = Path(__file__).parents[1] / "fixtures" / "runs"
 DEFAULT = RUNS / "h200x4-default.jsonl"
 PLACE = "numa:0 > numa:0"
+MOVEMENTS = ("GPU to GPU", "GPU and GPU", "Host to GPU", "GPU to host", "GPU and host", "One GPU to all")
 
 
 def brief(run: RunFile, width: int = 80) -> list[str]:
@@ -354,3 +355,12 @@ def test_titles_that_are_shortened_still_differ() -> None:
         told = wording.shortened_apart(texts, room)
         assert all(len(one) <= room for one in told)
         assert len(set(told)) == len(texts), told
+
+
+def test_every_movement_has_a_line_before_any_has_two() -> None:
+    lines = brief(RunFile.read(DEFAULT))
+    assert len(lines) <= brief_text.MOST_LINES
+    named = [line for line in lines if "GB/s " in line and line.rstrip().endswith(", copy-engine")]
+    movements = [next(word for word in MOVEMENTS if word in line) for line in named]
+    assert len(movements) == len(set(movements))
+    assert {"GPU to GPU", "Host to GPU", "GPU to host"} <= set(movements)

@@ -8,6 +8,7 @@ from typing import Any
 from linkscope.listed import listed
 from linkscope.machine.described import load_machine, machine_names
 from linkscope.machine.node import Node
+from linkscope.plan.modelled import with_meaning
 
 _MESSAGES = {
     "host messages": ("numa", ("mpi", "shm-copy")),
@@ -60,9 +61,10 @@ def model_extent(machine: str) -> dict[str, Mapping[str, str] | str]:
     elsewhere |= dict.fromkeys(name for _, names in _MESSAGES.values() for name in names)
     mapped = [f"{ipc} (as {method})" for method, ipc in _MAPPED.items() if method in methods]
     told: dict[str, Mapping[str, str] | str] = {
-        "models": ", ".join(methods),
+        "models": ", ".join(map(with_meaning, methods)),
         "GPU messages into mapped memory": ", ".join(mapped),
-        "lacks, so skips": ", ".join(name for name in elsewhere if name not in methods) or "no method of other nodes",
+        "lacks, so skips": ", ".join(with_meaning(name) for name in elsewhere if name not in methods)
+        or "no method of other nodes",
         "has no figures for": {
             f"{name} {_flows(rule['when'])}": rule["unknown"]
             for name, one in methods.items()

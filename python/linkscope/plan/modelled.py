@@ -32,6 +32,8 @@ _LIKE = {
 """Methods that take another's figures and rules where the description has none of their own."""
 
 
+_MEANINGS = {"ping-pong": "flags between GPUs", "xccl": "messages"}
+"""Of names that a call of MPI and collectives have, too."""
 _OF_VENDOR = {"kernel-bulk-copy": "nvidia"}
 """Methods that one vendor's GPUs alone have."""
 
@@ -78,6 +80,11 @@ def give_figures(case: Json, paths: Paths, catalog: EngineCatalog) -> str | None
     return None
 
 
+def with_meaning(method: str) -> str:
+    """Its name, and what it is where another thing is called so, too."""
+    return f"{method} ({_MEANINGS[method]})" if method in _MEANINGS else method
+
+
 def _settle(case: Json, flow: Json, paths: Paths, catalog: EngineCatalog) -> str | None:
     """Gives a flow its figures, or says why it has none."""
     reason = _out_of_reach(flow, paths.node, catalog)
@@ -88,7 +95,7 @@ def _settle(case: Json, flow: Json, paths: Paths, catalog: EngineCatalog) -> str
         return f"{flow['method']} is for {VENDORS[own]} GPUs"
     described = _described(flow, paths.node)
     if described is None:
-        return f"the description of {paths.node.name} has no figures for {flow['method']}"
+        return f"the description of {paths.node.name} has no figures for {with_meaning(flow['method'])}"
     return _Choice(case, flow, described, paths).settle(catalog)
 
 

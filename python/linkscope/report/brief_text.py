@@ -35,7 +35,7 @@ from linkscope.results.run_file import RunFile
 MOST_LINES = 40
 MOST_GPUS = 8
 """A larger matrix is told in one line."""
-FEWEST_TABLES = 3
+FEWEST_TABLES = 4
 LEAST_SWEPT = 0.5
 """Of a run's figures, if it is to be told by size."""
 HEAD_LINES = 2
@@ -239,9 +239,9 @@ def _stand_ins(shown: BySize, run: RunFile) -> list[RenderableType]:
 def _print_tables(
     lines: Sequence[TableSummary], no_source: str, room: int, sizes: Sequence[BySize], console: Console
 ) -> None:
-    """As many as fit into ``room`` lines, those of known peak first, in the order of the run. ``no_source``: what an
-    assumed latency is. ``sizes``: the table by size that stands above, if any: beside it a best figure of curves must
-    say how it was measured, or is left out."""
+    """As many as fit into ``room`` lines, in the order of the run: those of known peak before others, and of each
+    movement one before a second. ``no_source``: what an assumed latency is. ``sizes``: the table by size that stands
+    above, if any: beside it a best figure of curves must say how it was measured, or is left out."""
     if not lines:
         return
     assumed = any(line.best.assumed for line in lines)
@@ -250,7 +250,9 @@ def _print_tables(
     lines, left = _once_each(lines, most)
     each = 1 + MOST_LINES_BELOW if all(map(best_at, lines)) else 1
     if each * len(lines) + bool(left) > most:
-        known = sorted(range(len(lines)), key=lambda index: lines[index].highest_share is None)
+        movements = [line.heading.title.partition(",")[0] for line in lines]
+        again = [name in movements[:index] for index, name in enumerate(movements)]
+        known = sorted(range(len(lines)), key=lambda index: (lines[index].highest_share is None, again[index]))
         kept = max((most - 1) // each, 1)
         left += len(lines) - kept
         lines = [lines[index] for index in sorted(known[:kept])]

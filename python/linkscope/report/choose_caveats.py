@@ -17,8 +17,11 @@ ALIKE, ALIKE_IN_MODEL = (
     "that differ by less than 1 %.",
 )
 OF_PATHS = " Of several pairs of devices the one in the middle counts."
-LAUNCHES_ASIDE = "kernel-copy: its time holds no launch; a copy engine's holds a call each."
-LAUNCHES = f"{LAUNCHES_ASIDE} An application that launches every copy adds some microseconds."
+LAUNCHES_ASIDE = (
+    "kernel-copy: a kernel of your own, without the time of its launch; copy-engine: cudaMemcpyAsync or PyTorch's "
+    "copy_, a call each."
+)
+LAUNCHES = f"{LAUNCHES_ASIDE} Launching every copy adds some microseconds."
 WITH_CALLS = (
     "Pageable memory: by the device's clock its time holds the calls, pinned memory's does not; `run --clock host` "
     "compares them."
@@ -27,10 +30,13 @@ _OWN = " in xccl"
 NAMED = {
     "xccl-": "xccl: NCCL or RCCL",
     "direct-": direct_text.OF_COLLECTIVES,
-    " form=": "form=eager: each call is launched; form=graph: a recorded graph for each",
+    " form=eager": "form=eager: each call is launched",
+    " form=graph": "form=graph: a recorded graph for each call",
+    " launch=": "launch=one-thread: one calls for all GPUs (nccl-tests -g), thread-per-gpu: each for one (-t)",
     _OWN: "in xccl: memory of its allocator",
     "HSA_ENABLE_SDMA=0": "HSA_ENABLE_SDMA=0: the runtime copies by kernels, not by copy engines, where you set that",
-    "ipc-": "ipc-copy, ipc-kernel: into another process's mapped memory, by a copy engine or a kernel of your own",
+    "ipc-": "ipc-copy, ipc-kernel: into another process's mapped memory, by a copy engine or a kernel of your own, "
+    "which that process is not told of",
     "shm-copy": "shm-copy: copies into shared memory, where the receiver reads them; mpi: into the receiver's own",
 }
 """Parts of ways' names that say little."""

@@ -39,13 +39,17 @@ OTHER_SUITES = {
     "allocators": "kinds of memory",
 }
 TUNER = "nccl-tuner"
+CLEAR = 1.05
+"""Where a factor is larger than what it surely is by so much, both are told."""
 MESSAGES = "p2p-processes"
 OF_MEMORIES = (
     "This suite sends from a GPU's own memory alone; others are in the suite mpi-allocators, which leaves out those "
     "that a description has no figures for."
 )
-OF_TUNER = f"NCCL's tuner wants another run on this node: `linkscope run {TUNER}`, then `choose --export {TUNER}`"
-ALONE = "Not done in two ways at the same sizes:"
+OF_TUNER = (
+    f"NCCL's tuner wants another run on this node: `linkscope run {TUNER}`, then `choose RUN --export {TUNER} -o FILE`"
+)
+ALONE = "Not done in two ways that are timed alike, at the same sizes:"
 UNDECIDED = " ?"
 """After what a way costs more, where intervals do not tell it apart from the best."""
 OF_UNDECIDED = "+12 % ?: costs more by its median, but intervals cannot tell it from the best."
@@ -170,14 +174,17 @@ def _of_questions(found: Choices) -> str:
         differ = max(one.spread for one in found.answers)
         where = "here" if number == 1 else f"for any of {number} things {in_several}"
         unsure = f"medians differ by up to {differ * 100:.3g} %, and intervals cannot tell which is faster"
-        left_out = any(one.unknown for one in found.answers) or bool(found.undecided)
-        besides = f" Sizes at which {wording.TOO_WIDE} do not tell are left out." if left_out else ""
+        left_out = sorted({size for one in found.answers for size in one.unknown})
+        named = f" ({some_sizes(left_out)})" if left_out else ""
+        told = f" Sizes at which {wording.TOO_WIDE} do not tell are left out{named}."
+        besides = told if left_out or found.undecided else ""
         return f"No way is known to be faster {where}: {unsure if differ > AS_GOOD else 'all are within 1 %'}.{besides}"
     worst = min(matter, key=stakes)
     every = "both" if number == 2 else f"all {number}"
     count = every if len(matter) == number else f"{len(matter)} of {number}"
     counted = f" It matters for {count} things {in_several}." if number > 1 else ""
-    return f"It matters which way you take: {title(worst.question)}, {_dearest(worst)}.{counted}"
+    here = ", by this run alone" if found.steadiness.of_cpus and _on_host(worst) else ""
+    return f"It matters which way you take{here}: {title(worst.question)}, {_dearest(worst)}.{counted}"
 
 
 def _dearest(answer: Choice) -> str:
@@ -185,6 +192,8 @@ def _dearest(answer: Choice) -> str:
     assert answer.dearest is not None
     share, name, at = answer.dearest
     times = f"{1 + share:.3g} times as long as {way(at.excess[0][0])}"
+    surely = 1 + dict(at.least).get(name, share)
+    times += f" ({surely:.2g} at the least)" if 1 < surely < (1 + share) / CLEAR else ""
     if {name, at.excess[0][0]} & {*at.unknown}:
         times += f" by medians with {wording.TOO_WIDE}"
     return f"at {wording.size(at.bytes)} {way(name)} takes {times}{aside(answer)}"

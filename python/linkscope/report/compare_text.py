@@ -66,7 +66,7 @@ def verdict(found: Comparison) -> str:
         text += f" Not measured in NEW: {wording.count(len(found.gone), 'case')} of BASE ({_why_gone(found)})."
     if found.seen_from:
         seen = ", ".join(f"{_least(change)} ({CLASSES[name]})" for name, change in found.seen_from.items())
-        text += f" A change this large would have shown in half of the figures of its kind: {seen}."
+        text += f" The least change that would have shown in half of the figures: {seen}."
     return text
 
 

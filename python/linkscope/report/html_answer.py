@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
@@ -24,6 +25,8 @@ from linkscope.report.topology_svg import draw
 
 MOST_APPLICATIONS = 2
 """Whose answers stand at the top of the page; the section of applications has all."""
+PHONE = 350
+"""Pixels that a phone has for a picture."""
 _WAYS = {
     "peer-write": "GPU to GPU, push",
     "peer-read": "GPU to GPU, pull",
@@ -69,6 +72,12 @@ class Opening:
     findings: tuple[Shortfall, ...]
     judged: tuple[Judged, ...]
     picture: Markup
+
+    @property
+    def wide(self) -> bool:
+        """Whether a phone does not show the whole picture as it is."""
+        width = re.search(r' width="(\d+)"', self.picture)
+        return width is not None and int(width[1]) > PHONE
 
 
 def answer(
