@@ -212,3 +212,10 @@ def test_more_time_never_loses_a_case() -> None:
         kept.append({case["id"] for case in cases} - out)
     assert all(less <= more for less, more in pairwise(kept))
     assert 0 < len(kept[0]) < len(kept[-1])
+
+
+def test_one_long_case_keeps_no_others_out() -> None:
+    cases = curve("a", 12) + curve("b", 1)
+    known = Costs({**{case["id"]: 0.3 for case in cases}, cases[-1]["id"]: 4.0}, {}, {1: 0.1})
+    _, out = fit(cases, 4.2, 3, known)
+    assert out == {cases[-1]["id"]}

@@ -21,7 +21,7 @@ from linkscope.errors import LinkscopeError
 from linkscope.machine.described import load_machine
 from linkscope.machine.node import ASSUMED
 from linkscope.packaged_suites import packaged_suites
-from linkscope.report import choose_caveats, choose_narrowed, choose_text, model_grounds
+from linkscope.report import choose_caveats, choose_elsewhere, choose_narrowed, choose_text, model_grounds
 from linkscope.results.run_file import RunFile
 
 RUNS = Path(__file__).parents[1] / "fixtures" / "runs"
@@ -98,8 +98,8 @@ def test_paths_on_which_other_ways_come_next_are_told_apart() -> None:
 @pytest.mark.parametrize(("suite", "told"), [("default", True), ("p2p-processes", False)])
 def test_a_first_run_names_suites_that_answer_more(suite: str, told: bool) -> None:
     text = printed(modelled(suite, "frontier"))
-    assert all(name in text for name in choose_text.OTHER_SUITES) == told
-    assert {*choose_text.OTHER_SUITES, *choose_text.FIRST_SUITES} <= packaged_suites()
+    assert all(name in text for name in choose_elsewhere.OTHER_SUITES) == told
+    assert {*choose_elsewhere.OTHER_SUITES, *choose_elsewhere.FIRST_SUITES} <= packaged_suites()
 
 
 def test_of_several_paths_a_cost_is_partial_where_it_is_for_all() -> None:
@@ -133,10 +133,10 @@ def test_a_reader_gets_the_questions_that_he_names() -> None:
     assert len(part.answers) < len(found.answers)
     text = printed(part)
     assert "GPU to GPU" not in text
-    assert "'HOST to gpu' in its title" in " ".join(text.split())
+    assert "'HOST to gpu' in the title" in " ".join(text.split())
     assert "linkscope list suites" not in text, "other suites are told of a whole run"
     alone = choose_narrowed.with_word(found, "calls included")
-    assert choose_text.verdict(alone).startswith("Nothing with 'calls included' in its title")
+    assert choose_text.verdict(alone).startswith("Nothing with 'calls included' in the title was done")
     with pytest.raises(LinkscopeError, match="name a word"):
         choose_narrowed.with_word(found, " ")
     with pytest.raises(LinkscopeError, match="did you mean host to GPU"):

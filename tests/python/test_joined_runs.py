@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from dataclasses import replace
 from pathlib import Path
 
@@ -147,8 +148,9 @@ def test_ways_are_held_against_one_another_within_each_run() -> None:
     assert choose(figures(joined(opposed)), opposed).answers == ()
 
 
+@pytest.mark.parametrize("others", [(2e-7, 2.1e-7), ()])
 @pytest.mark.parametrize("odd", [0.0, 1e308, 5e-324])
-def test_a_value_that_no_ratio_can_be_made_of_is_in_no_pair(odd: float) -> None:
+def test_a_value_that_no_ratio_can_be_made_of_is_in_no_pair(odd: float, others: tuple[float, ...]) -> None:
     sizes = [8, KIB]
     runs = [
         made.run(
@@ -157,10 +159,29 @@ def test_a_value_that_no_ratio_can_be_made_of_is_in_no_pair(odd: float) -> None:
                 *made.there_and_back("shm-copy", "shm", seconds, sizes),
             ]
         )
-        for seconds in (2e-7, odd, 2.1e-7)
+        for seconds in (*others, *[odd] * (3 - len(others)))
     ]
+    runs = [replace(run, path=Path(f"{number}.jsonl")) for number, run in enumerate(runs)]
+    runs = [replace(run, rows=(*run.rows, *other(number))) for number, run in enumerate(runs)]
     found = choose(figures(joined(runs)), runs)
-    assert len(found.answers) + len(found.undecided) == 1
+    assert len(found.answers) + len(found.undecided) <= 1
+    assert all(not math.isnan(at.least[0][1]) for one in found.answers for at in one.sizes)
+
+
+def other(number: int) -> tuple[Row, ...]:
+    """By which runs that are alike otherwise differ."""
+    return tuple(made.there_and_back("mpi", "pinned", 1e-6 * (number + 1), [8]))
+
+
+def test_what_two_cases_of_a_run_contradict_is_told_by_no_pair() -> None:
+    sizes = [8, KIB]
+    runs = []
+    for slow in (1.0, 1.3, 1.1):
+        first, again = (made.there_and_back("mpi", "pageable", 4e-7 * by * slow, sizes) for by in (1, 2))
+        again = [replace(row, id=f"{row.id}/again", case={**row.case, "id": f"{row.id}/again"}) for row in again]
+        runs.append(made.run(found=[*first, *again, *made.there_and_back("shm-copy", "shm", 7.2e-7 * slow, sizes)]))
+    found = choose(figures(joined(runs)), runs)
+    assert all(one.equals for one in found.answers)
 
 
 def test_runs_that_agree_by_chance_are_known_no_better_than_their_samples() -> None:

@@ -155,7 +155,7 @@ def test_an_environment_is_for_messages_and_need_not_be_known_to_packs(node: Nod
 @pytest.mark.parametrize(
     ("method", "memory", "parameters", "reason"),
     [
-        ("xccl-schedule", "device", {}, "the description of small has no figures for xccl"),
+        ("xccl-schedule", "device", {}, "the description of small has no figures for xccl (messages)"),
         ("direct-schedule", "device", {}, "the description of small has no figures for direct-collective"),
         ("mpi-schedule", "managed", {}, "the description of small has no figures for mpi in managed memory"),
     ],

@@ -426,11 +426,10 @@ def _comparable() -> polars.Expr:
 def _choice(question: Question, ways: Sequence[Way], lines: polars.DataFrame, row: str, launch: float | None) -> Choice:
     names = way_names(ways)
     every: dict[str, dict[float, Cost]] = {}
-    for way, size, *cost, of_runs, of_samples in lines.select(
-        "way", "bytes", *COSTS, OF_RUNS, "of_samples"
-    ).iter_rows():
-        middle, low, high = cost
-        every.setdefault(names[way], {})[float(size)] = Cost(middle, low, high, in_each_run(of_runs), of_samples or 0.0)
+    columns = ("way", "bytes", *COSTS, OF_RUNS, "of_samples", "disagreement")
+    for way, size, middle, low, high, of_runs, of_samples, disagreement in lines.select(columns).iter_rows():
+        pairs = in_each_run(of_runs) if not disagreement else ()
+        every.setdefault(names[way], {})[float(size)] = Cost(middle, low, high, pairs, of_samples or 0.0)
     rivals, unknown = decided(every)
     ranges = size_ranges(rivals)
     measured = Counter(size for costs in rivals.values() for size in costs)

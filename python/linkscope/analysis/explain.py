@@ -20,7 +20,7 @@ from linkscope.analysis.model_inputs import is_predicted
 from linkscope.analysis.spoilers import spoilers
 from linkscope.analysis.study import studies_of
 from linkscope.displayed import Displayed
-from linkscope.machine.described import is_packaged, machines_with
+from linkscope.machine.described import is_packaged, load_machine, machines_with
 from linkscope.machine.node import Node
 from linkscope.machine.paths import Paths
 from linkscope.machine.state import MachineState
@@ -138,6 +138,14 @@ class Diagnosis(Displayed):
         return found
 
 
+def _described(run: RunFile) -> tuple[str, ...]:
+    """Described nodes that have the GPUs of an import, and no more where it has collectives alone, which are of all."""
+    gpus = [gpu.name for gpu in run.node.of_kind("gpu")]
+    found = machines_with(gpus) if all(gpus) else ()
+    of_all = all("members" in row.case["flows"][0] for row in run.with_status("ok"))
+    return tuple(name for name in found if not of_all or len(load_machine(name).of_kind("gpu")) == len(gpus))
+
+
 def explain(run: RunFile) -> Diagnosis:
     """Holds every large transfer of a run, and every latency between GPUs or in their memory, against what is known
     for such a path, or else its siblings."""
@@ -177,7 +185,7 @@ def explain(run: RunFile) -> Diagnosis:
         failed=failed_cases(run.with_status("failed")),
         notices=(*([f"imported from {tool}"] if tool else []), *(found.why for found in spoilers(run)), *run.notices),
         links_unknown=links_unknown,
-        described=machines_with(gpu.name for gpu in node.of_kind("gpu") if gpu.name) if links_unknown else (),
+        described=_described(run) if links_unknown else (),
         unseen=_unseen(node, every, collectives),
         collectives=collectives,
         known_from=known_from(run.rows, paths),

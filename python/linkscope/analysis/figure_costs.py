@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from statistics import median
 
@@ -16,6 +15,8 @@ from linkscope.order_statistics import OF_RANGE
 
 COSTS = ("cost", "cost_low", "cost_high")
 """Columns, in seconds: the median and its 95 % interval."""
+SHORTEST_S, LONGEST_S = 1e-15, 1e6
+"""Beyond which no cost is a time that anybody measured."""
 OF_RUNS = "cost_of_runs"
 """Column, a list: in each of several runs, if all have it; of several paths or cases a list of them."""
 _TIMES = ("seconds", "seconds_low", "seconds_high")
@@ -91,5 +92,5 @@ def of_one_path() -> list[polars.Expr]:
 def in_each_run(of_runs: Sequence[Sequence[float] | None]) -> tuple[float, ...]:
     """Of what several paths or cases cost in each of several runs the middle ones; empty where one lacks any."""
     known = [one for one in of_runs if one is not None]
-    usable = len(known) == len(of_runs) and all(0 < cost < math.inf for one in known for cost in one)
+    usable = len(known) == len(of_runs) and all(SHORTEST_S < cost < LONGEST_S for one in known for cost in one)
     return tuple(median(costs) for costs in zip(*known, strict=True)) if usable else ()

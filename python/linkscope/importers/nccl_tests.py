@@ -117,10 +117,13 @@ def recognises(text: str) -> bool:
 def read(source: Source) -> PeerOutput:
     """Raises LinkscopeError."""
     if _of_rccl(source.text):
+        found = _reports(source)
+    else:
+        found = _json(source) if source.text.lstrip().startswith("{") else _table(source)
+    if _of_rccl(source.text) or any(gpu.name.startswith("AMD") for gpu in found.gpus):
         if source.nvls is not None:
             raise source.wrong(0, "these are RCCL's figures, of which --nvls says nothing: leave it out")
-        return _reports(source)
-    found = _json(source) if source.text.lstrip().startswith("{") else _table(source)
+        return found
     if source.nvls is not None or not any(figure.facts["collective"] for figure in found.figures):
         return found
     return replace(found, notices=(*found.notices, NO_NVLS))

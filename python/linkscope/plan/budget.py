@@ -171,7 +171,7 @@ def most_telling_first(cases: Sequence[Json], costs: Costs) -> list[Json]:
             case
         )
     ranked = [
-        (_least_visit_s(case, costs) * (rank + 1) ** 2, place, case)
+        (_least_visit_s(case, costs) * (rank + 1), place, case)
         for place, curve in enumerate(curves.values())
         for rank, case in zip(_halvings(len(curve)), curve, strict=True)
     ]

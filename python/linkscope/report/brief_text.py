@@ -35,7 +35,8 @@ from linkscope.results.run_file import RunFile
 MOST_LINES = 40
 MOST_GPUS = 8
 """A larger matrix is told in one line."""
-FEWEST_TABLES = 4
+FEWEST_TABLES, LEAST_TABLES = 4, 3
+"""Lines of tables that others make room for; and those that stand there even so."""
 LEAST_SWEPT = 0.5
 """Of a run's figures, if it is to be told by size."""
 HEAD_LINES = 2
@@ -246,7 +247,7 @@ def _print_tables(
         return
     assumed = any(line.best.assumed for line in lines)
     foot = Text(f"{wording.ASSUMED} {no_source}", style="dim") if assumed else None
-    most = max(FEWEST_TABLES, room - HEAD_LINES - 1 - (_height(console, foot) if foot else 0))
+    most = max(LEAST_TABLES, room - HEAD_LINES - 1 - (_height(console, foot) if foot else 0))
     lines, left = _once_each(lines, most)
     each = 1 + MOST_LINES_BELOW if all(map(best_at, lines)) else 1
     if each * len(lines) + bool(left) > most:

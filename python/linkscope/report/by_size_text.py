@@ -134,7 +134,9 @@ def _below(found: Sequence[BySize], sizes: Sequence[int], shown: int) -> list[st
     marks += [f"{wording.ASSUMED} {wording.OF_NO_SOURCE}"] if assumed else []
     lacking = any(size not in costs for size in sizes for costs in one.ways.values())
     marks += ["-: not measured"] if lacking else []
-    rates = ["GB/s: size over time"] if any(size >= RATES_FROM for size in sizes) else []
+    of_nccl = any("xccl-collective" in name for name in one.ways)
+    algorithm = ", as nccl-tests' algbw" if of_nccl else ""
+    rates = [f"GB/s: size over time{algorithm}"] if any(size >= RATES_FROM for size in sizes) else []
     ways = [wording.count(left, "more way")] if left else []
     others = [wording.count(len(found) - 1, "more question")] if len(found) > 1 else []
     settings = [f"{setting}: {MAY_BE_FASTER}" for setting in one.settings]

@@ -18,8 +18,8 @@ ALIKE, ALIKE_IN_MODEL = (
 )
 OF_PATHS = " Of several pairs of devices the one in the middle counts."
 LAUNCHES_ASIDE = (
-    "kernel-copy: a kernel of your own, without the time of its launch; copy-engine: cudaMemcpyAsync or PyTorch's "
-    "copy_, a call each."
+    "kernel-copy: a kernel of your own, without the time of its launch; copy-engine: cudaMemcpyAsync or "
+    "hipMemcpyAsync, as PyTorch's copy_ has it, a call each."
 )
 LAUNCHES = f"{LAUNCHES_ASIDE} Launching every copy adds some microseconds."
 WITH_CALLS = (
@@ -32,7 +32,8 @@ NAMED = {
     "direct-": direct_text.OF_COLLECTIVES,
     " form=eager": "form=eager: each call is launched",
     " form=graph": "form=graph: a recorded graph for each call",
-    " launch=": "launch=one-thread: one calls for all GPUs (nccl-tests -g), thread-per-gpu: each for one (-t)",
+    " launch=": "launch=one-thread: one calls for all GPUs (nccl-tests -g), thread-per-gpu: each for one (-t); "
+    "a process for each, as torchrun has: `linkscope run collectives -k xccl-processes`",
     _OWN: "in xccl: memory of its allocator",
     "HSA_ENABLE_SDMA=0": "HSA_ENABLE_SDMA=0: the runtime copies by kernels, not by copy engines, where you set that",
     "ipc-": "ipc-copy, ipc-kernel: into another process's mapped memory, by a copy engine or a kernel of your own, "
@@ -41,12 +42,17 @@ NAMED = {
 }
 """Parts of ways' names that say little."""
 NO_PLAIN = "in plain device memory not measured"
+OF_CACHES = (
+    "warm caches: the same memory again and again; without that word other memory each time, which no cache holds."
+)
 GRAPHS = f"{GRAPH_OF}20: one launch for 20 calls; elsewhere a launch for each call."
 ONE_RUN = (
     "What CPUs move changes from run to run by more than one run can know: `linkscope choose RUN1 RUN2 RUN3` answers "
     "from several."
 )
-STILL_ASSUMED = "At the sizes above them it is up to half of the time."
+STILL_ASSUMED = (
+    "Above them it is up to half of the time: ranges begin where anything is known, not where a way gets better."
+)
 _WITHIN_ONE = "that one of these runs has and no other: their intervals hold within that run."
 SOME_OF_ONE_RUN, ALL_OF_ONE_RUN = (
     f"One run alone: with figures {_WITHIN_ONE}",
@@ -80,6 +86,7 @@ def caveats(found: Choices) -> list[str]:
     told = meanings((name for one in found.answers for name in one.rivals), asked)
     if _own_memory_alone(found):
         told = [text.replace(NAMED[_OWN], f"{NAMED[_OWN]}, {NO_PLAIN}") for text in told]
+    told += [OF_CACHES] if _of_two_states(asked) else []
     told += _kinds_of_links(found)
     if any(map(_many_under_way, found.unrivalled)):
         told.append(OF_WINDOWS if any(map(one_way, asked)) else f"{OF_WINDOWS} {SENT_SO}")
@@ -117,6 +124,14 @@ def _own_memory_alone(found: Choices) -> bool:
         f"{name} in {one.question.memory}" for one in found.answers for name in one.rivals if name.startswith("xccl")
     ]
     return any(_OWN in name for name in own) and not any(" in device" in name for name in own)
+
+
+def _of_two_states(asked: Iterable[Question]) -> bool:
+    """Whether one thing is asked of warm caches and of others."""
+    states: dict[str, set[bool]] = {}
+    for one in asked:
+        states.setdefault(one.movement, set()).add("warm caches" in one.conditions)
+    return any(len(found) > 1 for found in states.values())
 
 
 def _many_under_way(question: Question) -> bool:

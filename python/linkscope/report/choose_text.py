@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
@@ -19,6 +20,7 @@ from linkscope.analysis.workloads import WorkloadTable
 from linkscope.packaged_suites import packaged_suites
 from linkscope.report import wording, workload_text
 from linkscope.report.choose_caveats import FEWEST_RUNS, LEFT_OUT, caveats, one_way, read_as
+from linkscope.report.choose_elsewhere import elsewhere
 from linkscope.report.grid import GAP, words
 from linkscope.report.label_lines import Column, print_label_lines
 
@@ -33,22 +35,8 @@ MOST_SIZES = 4
 """That are named one by one."""
 COST_WIDTH = 9
 """Of a column with what a way costs at a size."""
-FIRST_SUITES = ("default", "host")
-OTHER_SUITES = {
-    **{"host-device": "host and GPU by size", "p2p-processes": "messages", "collectives": "NCCL, RCCL, MPI"},
-    "allocators": "kinds of memory",
-}
-TUNER = "nccl-tuner"
 CLEAR = 1.05
 """Where a factor is larger than what it surely is by so much, both are told."""
-MESSAGES = "p2p-processes"
-OF_MEMORIES = (
-    "This suite sends from a GPU's own memory alone; others are in the suite mpi-allocators, which leaves out those "
-    "that a description has no figures for."
-)
-OF_TUNER = (
-    f"NCCL's tuner wants another run on this node: `linkscope run {TUNER}`, then `choose RUN --export {TUNER} -o FILE`"
-)
 ALONE = "Not done in two ways that are timed alike, at the same sizes:"
 UNDECIDED = " ?"
 """After what a way costs more, where intervals do not tell it apart from the best."""
@@ -100,25 +88,13 @@ def _rest(found: Choices, matter: int, hidden: int, tiers: Sequence[str] = ()) -
         *([f"{len(found.unrivalled)} not done in two ways at the same sizes"] if found.unrivalled else []),
     ]
     see = "--full" if found.word else "--full or --table WORD"
-    lines = [f"\n{'; '.join(rest)}: see {see}" if rest else "", "" if found.word else _elsewhere(found)]
+    lines = [f"\n{'; '.join(rest)}: see {see}" if rest else "", "" if found.word else elsewhere(found)]
     return Text("\n".join(line for line in lines if line), style="dim")
 
 
 def _links(tiers: Sequence[str]) -> str:
     """ ", also on other kinds of links (single), where another way may be best"; empty without any."""
     return f", also on other kinds of links ({' and '.join(tiers)}), where another way may be best" if tiers else ""
-
-
-def _elsewhere(found: Choices) -> str:
-    """Which suites answer what a first run leaves open, a line; empty for other runs."""
-    suites = {one.row.partition(" ")[0] for one in found.answers}
-    others = [f"{name} ({has})" for name, has in OTHER_SUITES.items() if name not in suites]
-    if suites & {*FIRST_SUITES}:
-        return f"More (`linkscope run SUITE`): {', '.join(others)}; all: `linkscope list suites`"
-    if suites == {MESSAGES} and any("GPU" in one.question.movement for one in found.answers):
-        return OF_MEMORIES
-    of_nccl = any(name.startswith("xccl-collective") for one in found.answers for name in one.rivals)
-    return OF_TUNER if of_nccl and TUNER not in suites else ""
 
 
 def show_all(found: Choices, node: str, console: Console, asked: Asked = (), grounds: Sequence[str] = ()) -> None:
@@ -147,7 +123,7 @@ def verdict(found: Choices, asked: Sequence[WorkloadTable] = ()) -> str:
 
 def _of_questions(found: Choices) -> str:
     matter, number = [one for one in found.answers if not one.equals], len(found.answers) + len(found.undecided)
-    asked = f"with {found.word!r} in its title, " if found.word else ""
+    asked = f"with {found.word!r} in the title " if found.word else ""
     in_several = f"{asked}that {'these runs' if found.steadiness.most > 1 else 'this run'} did in several ways"
     if found.undecided and not found.answers:
         several = f"{wording.count(len(found.undecided), 'thing')} {in_several}"
@@ -191,12 +167,18 @@ def _dearest(answer: Choice) -> str:
     """What the wrong way costs, where it costs most."""
     assert answer.dearest is not None
     share, name, at = answer.dearest
-    times = f"{1 + share:.3g} times as long as {way(at.excess[0][0])}"
-    surely = 1 + dict(at.least).get(name, share)
-    times += f" ({surely:.2g} at the least)" if 1 < surely < (1 + share) / CLEAR else ""
-    if {name, at.excess[0][0]} & {*at.unknown}:
+    surely, unknown = _floored(1 + dict(at.least).get(name, share)), {name, at.excess[0][0]} & {*at.unknown}
+    bound = 1 < surely < (1 + share) / CLEAR and not unknown
+    times = f"{f'at least {surely:g}' if bound else f'{1 + share:.3g}'} times as long as {way(at.excess[0][0])}"
+    if unknown:
         times += f" by medians with {wording.TOO_WIDE}"
     return f"at {wording.size(at.bytes)} {way(name)} takes {times}{aside(answer)}"
+
+
+def _floored(factor: float) -> float:
+    """To two digits, never up; of what is not above zero zero."""
+    step = 10.0 ** (math.floor(math.log10(factor)) - 1) if factor > 0 else 1.0
+    return math.floor(factor / step * (1 + 1e-12)) * step if factor > 0 else 0.0
 
 
 def aside(answer: Choice) -> str:

@@ -66,7 +66,7 @@ def verdict(found: Comparison) -> str:
         text += f" Not measured in NEW: {wording.count(len(found.gone), 'case')} of BASE ({_why_gone(found)})."
     if found.seen_from:
         seen = ", ".join(f"{_least(change)} ({CLASSES[name]})" for name, change in found.seen_from.items())
-        text += f" The least change that would have shown in half of the figures: {seen}."
+        text += f" Half of the figures would have shown a change of {seen}."
     return text
 
 

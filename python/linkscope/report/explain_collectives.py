@@ -41,7 +41,7 @@ def left_open(some: Sequence[JudgedCollective]) -> str:
     tells = IMPORTED if all(one.tool for one in open_) else MEASURE + " tells"
     return (
         f"without reductions in the switch (NVLS) {listed(names)} is as fast as known; with them it may be faster, and "
-        f"nothing says which it was. {tells}."
+        f"nothing says whether they were used. {tells}."
     )
 
 

@@ -140,7 +140,7 @@ def headline(found: Diagnosis) -> str:
         if not found.accounts or any(one.held_against == SIBLINGS for one in found.accounts):
             paths = f"Paths with known figures are as fast on this node as they should be{but}."
             return f"{_failures(found)}{paths}{known}{_unseen(found)}"
-        paths = "What did not fail" if found.failed else "What was measured" if found.unseen else LINKS
+        paths = "What did not fail" if found.failed else "What was judged" if found.unseen else LINKS
         return f"{_failures(found)}{paths} is as fast on this node as it should be{but}.{known}{_unseen(found)}"
     worst, number = found.shortfalls[0], len(found.shortfalls)
     things = "One thing is" if number == 1 else f"{number} things are"
@@ -150,9 +150,9 @@ def headline(found: Diagnosis) -> str:
 
 def no_links(found: Diagnosis) -> str:
     """Of an import that was told neither run nor machine: what is missing, and where it may come from."""
-    such = f"{wording.either(list(found.described))} has such GPUs, be they more" if found.described else ""
-    node = f"a described node ({such or '`linkscope list machines`'})"
-    name = found.described[0] if len(found.described) == 1 else "NAME"
+    name = found.described[0] if found.described else "NAME"
+    such = "of such GPUs; if it has more, tests of all are left out" if found.described else "`linkscope list machines`"
+    node = f"a described node ({such})"
     return (
         "the imported file does not say what links the node has, so there is nothing to hold its figures against. "
         f"`linkscope import FILE --machine {name}` takes them from {node}, `--beside RUN` from a run on the same node: "

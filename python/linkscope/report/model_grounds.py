@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from linkscope.analysis.choose import ANY, Choices
 from linkscope.analysis.explain import Diagnosis
+from linkscope.analysis.size_ranges import AS_GOOD
 from linkscope.analysis.study import studies_of
+from linkscope.analysis.way import interface
 from linkscope.listed import listed
 from linkscope.machine.described import is_packaged
 from linkscope.machine.node import ASSUMED, Node
 from linkscope.report import wording
 
+GPU_TO_GPU = "GPU to GPU"
 _MEMORIES = {"memory", "source_memory", "destination_memory"}
 """Conditions of a description's rules."""
 
@@ -40,10 +42,20 @@ def of_choices(node: Node, found: Choices) -> list[str]:
 
 
 def _of_many_memories(found: Choices) -> set[str]:
-    """Methods that the answers have in several kinds of memory."""
-    asked = [one.rivals for one in found.answers if one.question.memory == ANY]
-    kinds = Counter(name.split()[0] for names in asked for name in {re.sub(r" \S+=\S+", "", way) for way in names})
-    return {method for method, count in kinds.items() if count > len(asked)}
+    """Methods that the answers have in several kinds of memory of GPUs, which cost the same at every size."""
+    alike, apart = set[str](), set[str]()
+    for one in found.answers:
+        for name in one.rivals if one.question.memory == ANY and one.question.movement.startswith(GPU_TO_GPU) else ():
+            twins = {other for other in one.rivals if _elsewhere(other) == _elsewhere(name)}
+            costs = [[cost for way, cost in at.excess if way in twins] for at in one.sizes]
+            same = all(max(at) - min(at) <= AS_GOOD * (1 + max(at)) for at in costs if at)
+            (alike if same else apart).update({interface(name)} if len(twins) > 1 else ())
+    return alike - apart
+
+
+def _elsewhere(name: str) -> str:
+    """A way's name without its memory."""
+    return re.sub(r" (from|in) .*", "", name)
 
 
 def _knows_memories(facts: Mapping[str, Any]) -> bool:

@@ -108,7 +108,11 @@ def _saturation(table: DataFrame) -> str:
         (len(table.filter(rising, ~fell)), "still rising at the largest"),
     ]
     told = [f"{count} {counted} {'is' if count == 1 else 'are'} {what}" for count, what in counts if count]
-    told += _falls(again, counted, (f"{_PAST[0]} and rises again", f"{_PAST[1]} and rise again"))
+    told += _falls(again, counted, _PAST)
+    if not again.is_empty():
+        told[-1] += (
+            f"; towards the largest size {'it rises' if len(again) == 1 else 'they rise'} again{_why_again(again)}"
+        )
     more = "; ".join([*told, *_falls(table.filter("falling"), counted, _PAST)])
     if known.is_empty():
         return f"No rate shows where it saturates: {more}."
@@ -129,13 +133,19 @@ def _falls(falling: DataFrame, counted: str, verbs: tuple[str, str]) -> list[str
     return [f"{len(falling)} {counted} {verbs[len(falling) > 1]}{why}: {_highest(falling)}"]
 
 
+def _why_again(rising: DataFrame) -> str:
+    """Of what CPUs copy; else nothing is known."""
+    copied = rising["method"].cast(polars.String).eq("memcpy").all() if "method" in rising.columns else False
+    return ", where the C library may store past the caches" if copied else ""
+
+
 def _highest(below: DataFrame) -> str:
     """Of rates that are below what they were how far the highest is."""
     line = below.sort("best_gbps", maintain_order=True).row(-1, named=True)
     best, last = wording.value(line["best_gbps"]), wording.value(line["gbps"])
     at, largest, kept = (wording.size(line[f"{name}_bytes"]) for name in ("best", "largest", "kept"))
     return (
-        f"from {best} GB/s at {at} to {last} at {largest}, below 90 % of that beyond {kept} "
+        f"from its best, {best} GB/s at {at}, of which 90 % are kept up to {kept}, to {last} at {largest} "
         f"({words(where(line), how(line))})"
     )
 
