@@ -119,8 +119,8 @@ def test_a_screen_with_gaps_and_assumed_latencies_has_forty_lines(
 
 def test_what_else_keeps_a_case_from_running_is_no_gap_of_the_model(tmp_path: Path, real_engine: None) -> None:
     """One GPU of the node, or a case that failed: the model has figures for both."""
-    assert not_modelled(prepare(Request(suites=("default",), machine="h200x4", devices="gpu:0"))) == []
-    run = linkscope.run("default", output=tmp_path / "a.jsonl", machine="h200x4", devices="gpu:0", keyword="h2d")
+    assert not_modelled(prepare(Request(suites=("default",), machine="ac922", devices="gpu:0", keyword="h2d"))) == []
+    run = linkscope.run("default", output=tmp_path / "a.jsonl", machine="h200x4", devices="gpu:0", keyword="h2d/")
     assert "ok" in {row.status for row in run.rows}
     failed = [replace(row, status="failed", reason="ended by a signal") for row in run.rows]
     assert gaps_of(failed).lacking == {}

@@ -201,10 +201,11 @@ def _variant(row: Row) -> tuple[tuple[str, str], ...]:
 
 
 def regime(row: Row) -> str:
-    """Such as "batch clock", "host clock, window", "device clock, in-kernel"; a described node has one for all."""
+    """Such as "batch clock", "host clock, window", "device clock, in-kernel"; a described node has one for all that its
+    rules do not tell apart by it."""
     flow = row.case["flows"][0]
     parameters = flow.get("parameters", {})
-    words = [MODELS_CLOCK if row.modelled else f"{row.case['clock']} clock"]
+    words = [MODELS_CLOCK if row.modelled and not row.labels.get("by_clock") else f"{row.case['clock']} clock"]
     words += [CALLS_INCLUDED] if _with_calls(row, flow) else []
     words += ["both ways"] if both_ways(row.case, flow) else []
     words += [word for word in (parameters.get("call"), parameters.get("form")) if word in _OF_THEIR_OWN]

@@ -145,6 +145,8 @@ class _Choice:
         as the rule says."""
         own = {name: origin for name, origin in self.described.get("assumed", {}).items() if name not in rule}
         assumed = own | rule.get("assumed", {})
+        if "clock" in rule["when"] and self.flow is self.first:
+            self.labels |= {"by_clock": True}
         if assumed and self.flow is self.first:
             self.labels |= {"assumed": list(assumed), "stand_in": "; ".join(dict.fromkeys(assumed.values()))}
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from linkscope.analysis.cell import CALLS_INCLUDED
-from linkscope.analysis.choose import GRAPH_OF, Choices, Question
+from linkscope.analysis.choose import ANY, GRAPH_OF, Choices, Question
 from linkscope.analysis.movement import BETWEEN_PROCESSES
 from linkscope.analysis.steadiness import APART, Disagreement
 from linkscope.report import direct_text, wording
@@ -107,7 +107,9 @@ def caveats(found: Choices) -> list[str]:
         told.append(f"Left out: sizes at which the time of any way is {wording.OF_NO_SOURCE}. {STILL_ASSUMED}")
     if any(one.launches_aside for one in found.answers):
         told.append(LAUNCHES)
-    if any(CALLS_INCLUDED in one.conditions[0] for one in (*found.unrivalled, *(it.question for it in found.answers))):
+    every = (*found.unrivalled, *asked)
+    by_host = {one.movement for one in asked if one.memory == ANY and _by_host(one)}
+    if any(CALLS_INCLUDED in one.conditions[0] and one.movement not in by_host for one in every):
         told.append(WITH_CALLS)
     return told
 

@@ -13,7 +13,7 @@ from rich.console import Console, Group, RenderableType
 from rich.padding import Padding
 from rich.text import Text
 
-from linkscope.analysis.choose import AtSize, Choice, Choices, Question
+from linkscope.analysis.choose import ANY, AtSize, Choice, Choices, Question
 from linkscope.analysis.size_ranges import AS_GOOD, Crossover, SizeRange
 from linkscope.analysis.way import interface
 from linkscope.analysis.workloads import WorkloadTable
@@ -228,20 +228,24 @@ def way(name: str) -> str:
     return name.replace(COLLECTIVE, "", 1)
 
 
-def stakes(answer: Choice) -> tuple[bool, bool, bool, float]:
-    """Order by what the wrong way costs: of several runs what all have, what GPUs do, and which interface before how to
-    set one, first."""
-    return answer.of_one_run, _on_host(answer), len(answer.interfaces) < 2, -answer.stake
+def stakes(answer: Choice) -> tuple[bool, bool, bool, bool, float]:
+    """Order by what the wrong way costs: of several runs what all have, what GPUs do, which interface or memory before
+    how to set one, and times that hold the launch of every copy before others, first."""
+    return answer.of_one_run, _on_host(answer), _of_settings(answer), answer.launches_aside, -answer.stake
 
 
-def rank(answer: Choice) -> tuple[bool, bool, bool, tuple[int, bool, bool], float]:
+def rank(answer: Choice) -> tuple[bool, bool, bool, tuple[int, bool, bool, bool], float]:
     """Order of importance: what several runs have before what one has, what GPUs do before what CPUs do, which
-    interface before how to set one, plain questions before others, movements between devices before those within one,
-    messages as OSU has them before others."""
+    interface or memory before how to set one, plain questions before others, movements between devices before those
+    within one, messages as OSU has them before others, times that hold the launch of every copy before others."""
     question = answer.question
-    settings = len(answer.interfaces) < 2
-    plain = len(question.conditions), not question.tier, one_way(question)
-    return answer.of_one_run, _on_host(answer), settings, plain, -answer.stake
+    plain = len(question.conditions), not question.tier, one_way(question), answer.launches_aside
+    return answer.of_one_run, _on_host(answer), _of_settings(answer), plain, -answer.stake
+
+
+def _of_settings(answer: Choice) -> bool:
+    """Whether it is only how to set an interface."""
+    return len(answer.interfaces) < 2 and answer.question.memory != ANY
 
 
 def _on_host(answer: Choice) -> bool:

@@ -161,6 +161,7 @@ class Labels(CellRecord, total=False):
     traits: Traits
     assumed: list[Word]
     stand_in: Text
+    by_clock: bool
 
 
 class _Case(TypedDict):
