@@ -49,6 +49,7 @@ DEFAULTS = frozenset({("non_temporal", "0")})
 ANY = "any memory"
 _CACHES = ("flushed", "warm")
 """States of the caches that are told; "rotated" is the usual one."""
+BY_HOST = "host clock"
 ONE_RUN = "one run alone"
 """The condition of what of several runs one alone has."""
 GRAPH_OF = "graph of "
@@ -123,7 +124,8 @@ class Choice:
     one path and their intervals are disjoint, by how much they differ at most (0.12 for 12 %), which way, which size.
     ``form``: how all launch their calls, "form=graph", also among the question's conditions; empty where ways differ.
     ``of_one_run``: of several runs one alone has some of its figures, of which the intervals hold within that run; also
-    among the conditions, unless that is so of all answers.
+    among the conditions, unless that is so of all answers. ``waited``: the same was also timed by the host's clock,
+    which holds every launch.
     """
 
     question: Question
@@ -143,6 +145,7 @@ class Choice:
     disagreement: tuple[float, str, int] | None = None
     form: str = ""
     of_one_run: bool = False
+    waited: bool = False
 
     @property
     def stake(self) -> float:
@@ -254,6 +257,8 @@ def choose(figures: polars.DataFrame, runs: Sequence[RunFile] = (), joined: int 
         keys.filter(polars.Series(asked, dtype=polars.Boolean)), on=_KEYS, how="semi", nulls_equal=True
     )
     steady = steadiness_of_runs(runs, set(asked_of["id"])) if runs else steadiness(asked_of)
+    by_host = {_alike(one.question) for one in answers if one.question.conditions[0] == BY_HOST}
+    answers = [replace(one, waited=one.launches_aside and _alike(one.question) in by_host) for one in answers]
     answers = [replace(one, question=_with_form(one.question, one.form)) for one in answers]
     if not all(one.of_one_run for one in answers):
         answers = [_with_runs(one) for one in answers]
@@ -273,6 +278,11 @@ def costs_by_size(figures: polars.DataFrame) -> Iterator[tuple[Question, list[st
         kinds = {way.memory for way in ways}
         told_with = replace(question, memory=kinds.pop()) if len(kinds) == 1 else question
         yield _with_form(told_with, shared_form(ways)), way_names(ways), lines
+
+
+def _alike(question: Question) -> Question:
+    """The same by whatever clock."""
+    return replace(question, conditions=question.conditions[1:])
 
 
 def _with_runs(answer: Choice) -> Choice:

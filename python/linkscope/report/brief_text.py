@@ -22,6 +22,7 @@ from linkscope.analysis.model_gaps import gaps_of
 from linkscope.analysis.overview import Overview
 from linkscope.analysis.questions import analyze
 from linkscope.analysis.summary import Summary, TableSummary
+from linkscope.listed import listed
 from linkscope.report import by_size_text, explain_text, model_gaps_text, wording, workload_text
 from linkscope.report.cell_grid import Notes, Parts, parts_of, print_parts, width_of
 from linkscope.report.odd_text import imprecision, odd
@@ -233,8 +234,12 @@ def _stand_ins(shown: BySize, run: RunFile) -> list[RenderableType]:
     """Where the assumed latencies of a table by size come from; nothing where it has none."""
     rows = [row for row in run.rows if row.stand_in] if shown.assumed else []
     own = [row for row in rows if row.labels.get("tier") == shown.question.tier]
-    origins = list(dict.fromkeys(row.stand_in for row in own or rows))
-    return [Text(f"{wording.ASSUMED} in its place {wording.few(origins)}", style="dim")] if origins else []
+    origins: dict[str, dict[str, None]] = {}
+    for row in own or rows:
+        settings = "".join(f" {name}={value}" for name, value in row.environment.items())
+        origins.setdefault(row.stand_in, {})[f"{row.case['flows'][0]['method']}{settings}"] = None
+    told = [f"{origin} for {listed(list(methods))}" for origin, methods in origins.items()]
+    return [Text(f"{wording.ASSUMED} in its place {'; '.join(told)}", style="dim")] if told else []
 
 
 def _print_tables(

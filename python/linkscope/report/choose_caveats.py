@@ -18,10 +18,10 @@ ALIKE, ALIKE_IN_MODEL = (
 )
 OF_PATHS = " Of several pairs of devices the one in the middle counts."
 LAUNCHES_ASIDE = (
-    "kernel-copy: a kernel of your own, without the time of its launch; copy-engine: cudaMemcpyAsync or "
-    "hipMemcpyAsync, as PyTorch's copy_ has it, a call each."
+    "kernel-copy: a kernel of your own, by the device's clock without its launch; copy-engine: cudaMemcpyAsync or "
+    "hipMemcpyAsync (PyTorch's copy_), a call each."
 )
-LAUNCHES = f"{LAUNCHES_ASIDE} Launching every copy adds some microseconds."
+LAUNCHES = f"{LAUNCHES_ASIDE} Launching every copy adds microseconds: the host's clock has them."
 WITH_CALLS = (
     "Pageable memory: by the device's clock its time holds the calls, pinned memory's does not; `run --clock host` "
     "compares them."
@@ -92,7 +92,7 @@ def caveats(found: Choices) -> list[str]:
         told.append(OF_WINDOWS if any(map(one_way, asked)) else f"{OF_WINDOWS} {SENT_SO}")
     told += [ONE_WAY] if any(one_way(one.question) and _by_host(one.question) for one in found.answers) else []
     told += [f"{setting}: {MAY_BE_FASTER}. {WITH_NVLS}" for setting in found.settings]
-    told += [ONE_RUN] if found.answers and found.steadiness.of_cpus else []
+    told += [ONE_RUN] if found.answers and of_one_run_of_cpus(found) else []
     told += [TWO_RUNS] if found.steadiness.most == FEWEST_RUNS else []
     told += _of_disagreement(found.steadiness.apart)
     told += _of_two_cases(found)
@@ -114,6 +114,11 @@ def caveats(found: Choices) -> list[str]:
     return told
 
 
+def of_one_run_of_cpus(found: Choices) -> bool:
+    """Whether one run was named, of which CPUs' figures change by more than it can know."""
+    return found.steadiness.of_cpus and found.steadiness.most == 1 and not any(one.of_one_run for one in found.answers)
+
+
 def one_way(question: Question) -> bool:
     """Of messages between processes: one at a time, which is none of the calls that OSU's latency and bandwidth are."""
     others = ("ping-pong", *_CALLS_OF_MANY)
@@ -129,11 +134,11 @@ def _own_memory_alone(found: Choices) -> bool:
 
 
 def _of_two_states(asked: Iterable[Question]) -> bool:
-    """Whether one thing is asked of warm caches and of others."""
+    """Whether one thing is asked of warm caches and of others, where nothing else is asked, as of GPUs."""
     states: dict[str, set[bool]] = {}
     for one in asked:
         states.setdefault(one.movement, set()).add("warm caches" in one.conditions)
-    return any(len(found) > 1 for found in states.values())
+    return any(len(found) > 1 for found in states.values()) and not any("GPU" in movement for movement in states)
 
 
 def _many_under_way(question: Question) -> bool:

@@ -25,7 +25,8 @@ def elsewhere(found: Choices) -> str:
     suites = {one.row.partition(" ")[0] for one in found.answers}
     others = [f"{name} ({has})" for name, has in OTHER_SUITES.items() if name not in suites]
     if suites & {*FIRST_SUITES}:
-        return f"More (`linkscope run SUITE`): {', '.join(others)}; all: `linkscope list suites`"
+        command = f"linkscope run SUITE{' --machine NAME' if found.modelled else ''}"
+        return f"More (`{command}`): {', '.join(others)}; all: `linkscope list suites`"
     if suites == {MESSAGES} and any("GPU" in one.question.movement for one in found.answers):
         return OF_MEMORIES
     of_nccl = any(name.startswith("xccl-collective") for one in found.answers for name in one.rivals)

@@ -19,7 +19,7 @@ from linkscope.analysis.way import interface
 from linkscope.analysis.workloads import WorkloadTable
 from linkscope.packaged_suites import packaged_suites
 from linkscope.report import wording, workload_text
-from linkscope.report.choose_caveats import FEWEST_RUNS, LEFT_OUT, caveats, one_way, read_as
+from linkscope.report.choose_caveats import FEWEST_RUNS, LEFT_OUT, caveats, of_one_run_of_cpus, one_way, read_as
 from linkscope.report.choose_elsewhere import elsewhere
 from linkscope.report.grid import GAP, words
 from linkscope.report.label_lines import Column, print_label_lines
@@ -159,7 +159,7 @@ def _of_questions(found: Choices) -> str:
     every = "both" if number == 2 else f"all {number}"
     count = every if len(matter) == number else f"{len(matter)} of {number}"
     counted = f" It matters for {count} things {in_several}." if number > 1 else ""
-    here = ", by this run alone" if found.steadiness.of_cpus and _on_host(worst) else ""
+    here = ", by this run alone" if of_one_run_of_cpus(found) and _on_host(worst) else ""
     return f"It matters which way you take{here}: {title(worst.question)}, {_dearest(worst)}.{counted}"
 
 
@@ -420,6 +420,8 @@ def some_sizes(some: Sequence[int], most: int = MOST_SIZES) -> str:
 def _launched(answer: Choice) -> str:
     """The answer with a launch for each copy, an estimate; else what measures it: the command where anybody has the
     suite and no shell reads anything else in the row's name."""
+    if answer.waited:
+        return "with them: the answer by the host's clock"
     if answer.launched is None or not answer.launched.ranges:
         suite, _, row = answer.row.partition(" ")
         if suite in packaged_suites() and _PLAIN.fullmatch(row):

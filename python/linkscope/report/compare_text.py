@@ -90,6 +90,10 @@ def _unchanged(found: Comparison) -> str:
     if found.unknown == count:
         farthest = _farthest(found).removesuffix(".")
         figures = "the figure differs" if count == 1 else f"the {count} figures differ"
+        lone = [side for side, paths in (("BASE", found.base), ("NEW", found.new)) if len(paths) == 1]
+        if len(lone) == 1:
+            one = f"cannot tell: of {lone[0]} there is one run, which does not show"
+            return f"{one} how far {figures} from run to run.{farthest}"
         return f"cannot tell: nothing shows how far {figures} from run to run.{farthest}"
     known = wording.count(count - found.unknown, "figure")
     return f"{nothing} in {known}; of {found.unknown} no interval between runs is known"

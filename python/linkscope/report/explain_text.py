@@ -251,8 +251,11 @@ def _short_from(some: Iterable[Account]) -> str:
 
 def _limits(some: Iterable[Account | JudgedCollective]) -> str:
     """The least and the most tolerance, in percent."""
-    found = [TOLERANCE if isinstance(one, JudgedLatency) else one.tolerance for one in some]
-    return " to ".join(dict.fromkeys(f"{one * 100:.0f} %" for one in (min(found), max(found))))
+    judged = list(some)
+    rates = [one.tolerance for one in judged if not isinstance(one, JudgedLatency)]
+    told = " to ".join(dict.fromkeys(f"{one * 100:.0f} %" for one in (min(rates), max(rates)))) if rates else ""
+    late = f"latencies {TOLERANCE * 100:.0f} %" if len(rates) < len(judged) else ""
+    return ", ".join(filter(None, (told, late)))
 
 
 def _nothing(found: Diagnosis) -> str:

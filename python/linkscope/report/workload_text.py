@@ -132,7 +132,7 @@ def _shared_gpus(one: WorkloadTable) -> list[str]:
     threads, processes = sorted((one.best, one.baseline), key=lambda way: way.combination.processes)
     return [
         f"{turns}, as processes for {processes.name}, as threads of one for {threads.name}, whose kernels can run "
-        "together: the gain is not the interface's alone, and another with a GPU each."
+        "together: the gain is not the interface's alone, and would be another if each rank had a GPU."
     ]
 
 

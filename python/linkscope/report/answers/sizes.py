@@ -28,12 +28,11 @@ def _fits(table: DataFrame) -> str:
     straight = len(series.filter(polars.col("segments") == 1, polars.col("misfit") <= NO_LINE))
     lines = f"one line describes {straight} of {len(series)} series"
     if good.is_empty():
-        none = (
-            "can be told"
-            if len(series.filter(small))
-            else f"can be told, as no series has {wording.size(SMALL)} or less"
-        )
-        return f"No latency above zero {none}; {lines}."
+        if not len(series.filter(small)):
+            return f"No latency can be told, as no series has {wording.size(SMALL)} or less; {lines}."
+        of = wording.count(len(series), "series", "series")
+        why = f"as no line fits any of {of}" if not straight else f"of {of}, of which one line describes {straight}"
+        return f"No latency can be told, {why}."
     ordered = good.sort("alpha_seconds", maintain_order=True)
     ends = (
         f"{wording.time(line['alpha_seconds'])} ({words(where(line), how(line), _clock(line, good))})"
