@@ -11,6 +11,7 @@ from rich.console import Console
 from rich.text import Text
 
 from linkscope.analysis.by_size import BySize
+from linkscope.analysis.cell import MODELS_CLOCK
 from linkscope.analysis.choose import ANY, Question
 from linkscope.analysis.launch_cost import mixes_launches
 from linkscope.report import wording
@@ -133,7 +134,8 @@ def _below(found: Sequence[BySize], sizes: Sequence[int], shown: int) -> list[st
     assumed = any(size in some for some in one.assumed.values() for size in sizes)
     marks += [f"{wording.ASSUMED} {wording.OF_NO_SOURCE}"] if assumed else []
     lacking = any(size not in costs for size in sizes for costs in one.ways.values())
-    marks += ["-: not measured"] if lacking else []
+    modelled = one.question.conditions[0].startswith(MODELS_CLOCK)
+    marks += [f"-: not {'modelled' if modelled else 'measured'}"] if lacking else []
     of_nccl = any("xccl-collective" in name for name in one.ways)
     algorithm = ", as nccl-tests' algbw" if of_nccl else ""
     rates = [f"GB/s: size over time{algorithm}"] if any(size >= RATES_FROM for size in sizes) else []

@@ -60,7 +60,7 @@ SOME_OF_ONE_RUN, ALL_OF_ONE_RUN = (
 )
 ONE_WAY = "One way: a message until an empty one has answered it (`send`)."
 PING_PONG = "Ping-pong: half of a round trip."
-OF_WINDOWS = "Many messages under way, as in osu_bw, are MPI's alone: shared memory hands over one at a time."
+OF_WINDOWS = "Many messages under way (window), as in osu_bw, are MPI's alone: shared memory hands over one at a time."
 SENT_SO = 'Sent so, the two compare at every size: `linkscope run p2p-processes -k "host-latency or host-bandwidth"`.'
 _CALLS_OF_MANY = ("window", "both ways")
 FEWEST_RUNS = 2

@@ -89,7 +89,9 @@ class LinkStyles:
 class JudgedStyles(LinkStyles):
     """Links coloured by their share of what is expected; ``blamed`` devices are those that a finding names."""
 
-    note = "Numbers: share of what is expected, of the kind of transfer that falls furthest below it. Width: peak"
+    note = (
+        "Numbers: share of what is expected; the best figure of each kind of transfer, of kinds the lowest. Width: peak"
+    )
 
     def __init__(self, links: Sequence[Link], shares: LinkShares, blamed: Collection[str]) -> None:
         super().__init__(links)
