@@ -169,7 +169,8 @@ def _dearest(answer: Choice) -> str:
     share, name, at = answer.dearest
     surely, unknown = _floored(1 + dict(at.least).get(name, share)), {name, at.excess[0][0]} & {*at.unknown}
     bound = 1 < surely < (1 + share) / CLEAR and not unknown
-    times = f"{f'at least {surely:g}' if bound else f'{1 + share:.3g}'} times as long as {way(at.excess[0][0])}"
+    surely_told = f" (at least {surely:g})" if bound else ""
+    times = f"{1 + share:.3g} times{surely_told} as long as {way(at.excess[0][0])}"
     if unknown:
         times += f" by medians with {wording.TOO_WIDE}"
     return f"at {wording.size(at.bytes)} {way(name)} takes {times}{aside(answer)}"

@@ -27,9 +27,7 @@ def as_known(some: Sequence[JudgedCollective]) -> str:
     names = list(dict.fromkeys(one.name for one in fine))
     are = "are as fast on this node as they are" if len(names) > 1 else "is as fast on this node as it is"
     least = wording.size(min(one.bytes for one in fine))
-    plain = any(one.conditions["memory"] == PLAIN for one in fine)
-    known = "known to be" if plain else f"known to be in plain memory (measured in {ALLOCATOR}, which may be faster)"
-    return f"{_capital(listed(names))} {are} {known}, from {least} on."
+    return f"{_capital(listed(names))} {are} known to be, from {least} on."
 
 
 def left_open(some: Sequence[JudgedCollective]) -> str:
@@ -82,7 +80,7 @@ def print_collectives(shown: Sequence[JudgedCollective], console: Console, taken
     words = ["GB/s of bus bandwidth, as nccl-tests defines it"]
     words += [] if full else ["line: rate of a GPU's links"]
     if any(one.conditions["memory"] != PLAIN for one in shown):
-        words.append(f"in xccl: {ALLOCATOR}; expected is what plain device memory has, which may be slower")
+        words.append(f"in xccl: {ALLOCATOR}, by which a few percent may differ from a source's")
     words += ["?: cannot be told"] if any(one.open for one in shown) else []
     console.print(Text("; ".join(words), style="dim"))
     for source, number in marks.items():
