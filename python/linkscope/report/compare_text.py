@@ -135,8 +135,8 @@ def _unknown(found: Comparison) -> str:
     needs = {
         0: "some of these are in one run of a side alone",
         1: f"{lone and lone[0]} is one: add another{' (--base RUN)' if lone == ['BASE'] else ''}",
-        2: "add another run to both sides: `compare BASE NEW NEW2 --base BASE2` (where BASE is of a past state, keep two "
-        "from now on)",
+        2: "add another run to both sides: `compare BASE NEW NEW2 --base BASE2` (of a past state there is no other; "
+        "keep two from now on)",
     }
     what = "host memory and processes vary too much from run to run to be judged by one run of a side"
     return f"{wording.count(found.unknown, 'figure')}: {what}; {needs[len(lone)]}"
