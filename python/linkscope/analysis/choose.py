@@ -262,9 +262,17 @@ def choose(figures: polars.DataFrame, runs: Sequence[RunFile] = (), joined: int 
     answers = [replace(one, question=_with_form(one.question, one.form)) for one in answers]
     if not all(one.of_one_run for one in answers):
         answers = [_with_runs(one) for one in answers]
-    found_of = settings(usable), assumed, _empty(figures), steady
-    left_out = figures.filter("left_out")["id"].n_unique()
-    return Choices(tuple(answers), unrivalled, modelled, undecided, *found_of, left_out=left_out)
+    return Choices(
+        answers=tuple(answers),
+        unrivalled=unrivalled,
+        modelled=modelled,
+        undecided=undecided,
+        settings=settings(usable),
+        assumed=assumed,
+        empty=_empty(figures),
+        steadiness=steady,
+        left_out=figures.filter("left_out")["id"].n_unique(),
+    )
 
 
 def costs_by_size(figures: polars.DataFrame) -> Iterator[tuple[Question, list[str], polars.DataFrame]]:

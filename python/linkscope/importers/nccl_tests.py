@@ -116,11 +116,10 @@ def recognises(text: str) -> bool:
 
 def read(source: Source) -> PeerOutput:
     """Raises LinkscopeError."""
-    if _of_rccl(source.text):
-        found = _reports(source)
-    else:
-        found = _json(source) if source.text.lstrip().startswith("{") else _table(source)
-    if _of_rccl(source.text) or any(gpu.name.startswith("AMD") for gpu in found.gpus):
+    of_rccl = _of_rccl(source.text)
+    of_json = source.text.lstrip().startswith("{")
+    found = _reports(source) if of_rccl else _json(source) if of_json else _table(source)
+    if of_rccl or any(gpu.name.startswith("AMD") for gpu in found.gpus):
         if source.nvls is not None:
             raise source.wrong(0, "these are RCCL's figures, of which --nvls says nothing: leave it out")
         return found

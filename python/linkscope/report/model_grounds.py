@@ -46,14 +46,14 @@ def _of_many_memories(found: Choices) -> set[str]:
     alike, apart = set[str](), set[str]()
     for one in found.answers:
         for name in one.rivals if one.question.memory == ANY and one.question.movement.startswith(GPU_TO_GPU) else ():
-            twins = {other for other in one.rivals if _elsewhere(other) == _elsewhere(name)}
+            twins = {other for other in one.rivals if _without_memory(other) == _without_memory(name)}
             costs = [[cost for way, cost in at.excess if way in twins] for at in one.sizes]
             same = all(max(at) - min(at) <= AS_GOOD * (1 + max(at)) for at in costs if at)
             (alike if same else apart).update({interface(name)} if len(twins) > 1 else ())
     return alike - apart
 
 
-def _elsewhere(name: str) -> str:
+def _without_memory(name: str) -> str:
     """A way's name without its memory."""
     return re.sub(r" (from|in) .*", "", name)
 

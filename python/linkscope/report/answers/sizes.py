@@ -134,7 +134,7 @@ def _falls(falling: DataFrame, counted: str, verbs: tuple[str, str]) -> list[str
 
 def _why_again(rising: DataFrame) -> str:
     """Of what CPUs copy; else nothing is known."""
-    copied = rising["method"].cast(polars.String).eq("memcpy").all() if "method" in rising.columns else False
+    copied = rising["method"].cast(polars.String).eq("memcpy").all()
     return ", where the C library may store past the caches" if copied else ""
 
 
