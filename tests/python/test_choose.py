@@ -17,7 +17,7 @@ import linkscope
 from linkscope.analysis.choose import ANY, Choice, Choices, choose
 from linkscope.analysis.figures import figures
 from linkscope.cli import main
-from linkscope.report import choose_caveats, choose_text, html_use, workload_text
+from linkscope.report import choose_caveats, choose_costs, choose_text, html_use, workload_text
 from linkscope.report.exports.formats import export
 from linkscope.results.row import Row
 
@@ -164,8 +164,8 @@ def test_what_medians_cost_more_is_told_though_intervals_do_not_tell_them_apart(
     answer = only(found)
     assert answer.equals
     assert answer.spread == pytest.approx(0.4, abs=0.01)
-    assert choose_text.cost(answer.sizes[0], "copy-engine") == "+40 % ?"
-    assert choose_text.cost(answer.sizes[0], "kernel-copy") == "best"
+    assert choose_costs.cost(answer.sizes[0], "copy-engine") == "+40 % ?"
+    assert choose_costs.cost(answer.sizes[0], "kernel-copy") == "best"
     assert "40 %" in choose_text.verdict(found)
 
 

@@ -13,13 +13,14 @@ from rich.console import Console, Group, RenderableType
 from rich.padding import Padding
 from rich.text import Text
 
-from linkscope.analysis.choose import ANY, AtSize, Choice, Choices, Question
+from linkscope.analysis.choose import ANY, Choice, Choices, Question
 from linkscope.analysis.size_ranges import AS_GOOD, Crossover, SizeRange
 from linkscope.analysis.way import interface
 from linkscope.analysis.workloads import WorkloadTable
 from linkscope.packaged_suites import packaged_suites
 from linkscope.report import wording, workload_text
 from linkscope.report.choose_caveats import FEWEST_RUNS, LEFT_OUT, caveats, of_one_run_of_cpus, one_way, read_as
+from linkscope.report.choose_costs import UNDECIDED, cost, cost_range, percent
 from linkscope.report.choose_elsewhere import elsewhere
 from linkscope.report.grid import GAP, words
 from linkscope.report.label_lines import Column, print_label_lines
@@ -38,8 +39,6 @@ COST_WIDTH = 9
 CLEAR = 1.05
 """Where a factor is larger than what it surely is by so much, both are told."""
 ALONE = "Not done in two ways that are timed alike, at the same sizes:"
-UNDECIDED = " ?"
-"""After what a way costs more, where intervals do not tell it apart from the best."""
 OF_UNDECIDED = "+12 % ?: costs more by its median, but intervals cannot tell it from the best."
 
 
@@ -210,8 +209,8 @@ def costs(one: SizeRange) -> str:
     """What the next best of another interface costs more there, else the next best; and the worst. Of one that was not
     measured at all sizes there with those that it has."""
     partly = {name: f" ({sizes(replace(one, first=first, last=last))})" for name, first, last in one.partly}
-    cost = {name: _more(least, most) for name, least, most in one.excess}
-    return "; worst ".join(f"{way(name)} {cost[name]}{partly.get(name, '')}" for name in _told_of(one))
+    more = {name: cost_range(least, most) for name, least, most in one.excess}
+    return "; worst ".join(f"{way(name)} {more[name]}{partly.get(name, '')}" for name in _told_of(one))
 
 
 def _told_of(one: SizeRange) -> tuple[str, ...]:
@@ -435,7 +434,7 @@ def _launched(answer: Choice) -> str:
 
 
 def _at_most(most: float) -> str:
-    return "is as good, or not told apart" if most <= AS_GOOD else f"costs at most {_percent(most)}"
+    return "is as good, or not told apart" if most <= AS_GOOD else f"costs at most {percent(most)}"
 
 
 def _within(one: Crossover) -> str:
@@ -454,30 +453,6 @@ def _print_map(answer: Choice, console: Console) -> None:
             for at in answer.sizes[start : start + each]
         ]
         print_label_lines(head, answer.rivals, columns, console)
-
-
-def cost(at: AtSize, name: str) -> str:
-    """Of a way at a size: "best", "equal" where it is within 1 %, "+12 %", "+12 % ?" where intervals do not tell it
-    apart from the best; empty where it was not measured."""
-    shares = dict(at.excess)
-    share = shares.get(name)
-    if share is None:
-        return ""
-    if share <= AS_GOOD:
-        return "best" if sum(one <= AS_GOOD for one in shares.values()) == 1 else "equal"
-    return _percent(share) + (UNDECIDED if name in at.best else "")
-
-
-def _more(least: float, most: float) -> str:
-    low, high = _percent(least, most), _percent(most)
-    if low == high:
-        return low
-    return f"up to {high}" if least <= AS_GOOD else f"{low} to {high}"
-
-
-def _percent(share: float, most: float = 0.0) -> str:
-    """As the greatest that stands beside it is told: "+12 %", or "x1.12" beside "x15"."""
-    return f"+{share * 100:.0f} %" if max(share, most) < 10 else f"x{1 + share:.3g}"
 
 
 def _about(size: float) -> str:

@@ -11,13 +11,13 @@ from linkscope.analysis.movement import BETWEEN_PROCESSES
 from linkscope.analysis.way import interface
 from linkscope.report import wording
 from linkscope.report.choose_caveats import FULL, MAY_BE_FASTER, caveats, meanings, one_way, read_as
+from linkscope.report.choose_costs import cost
 from linkscope.report.choose_text import (
     COLLECTIVE,
     aside,
     best,
     by_ranges,
     closings,
-    cost,
     joined_ranges,
     rank,
     some_sizes,
