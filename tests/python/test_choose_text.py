@@ -70,17 +70,17 @@ def test_what_was_sent_one_at_a_time_needs_no_other_run() -> None:
     )
     messages = replace(found.answers[0], question=replace(window, conditions=("host clock", "warm caches")))
     alone = replace(found, answers=(), unrivalled=(window,))
-    assert any(choose_caveats.SENT_SO in text for text in choose_caveats.caveats(alone))
+    assert any(choose_caveats.SENT_SO in text for text in choose_caveats.glossary(alone))
     both = replace(alone, answers=(messages,))
-    assert choose_caveats.OF_WINDOWS in choose_caveats.caveats(both)
-    assert not any(choose_caveats.SENT_SO in text for text in choose_caveats.caveats(both))
+    assert choose_caveats.OF_WINDOWS in choose_caveats.glossary(both)
+    assert not any(choose_caveats.SENT_SO in text for text in choose_caveats.glossary(both))
 
 
 def test_several_kinds_of_links_have_a_pair_each() -> None:
-    told = [text for text in choose_caveats.caveats(modelled("default", "frontier")) if "Links, a pair each" in text]
+    told = [text for text in choose_caveats.glossary(modelled("default", "frontier")) if "Links, a pair each" in text]
     assert len(told) == 1
     assert "quad gpu:0>gpu:1; single gpu:0>gpu:2" in told[0]
-    assert not any("Links, a pair each" in text for text in choose_caveats.caveats(modelled("default", "h200x4")))
+    assert not any("Links, a pair each" in text for text in choose_caveats.glossary(modelled("default", "h200x4")))
 
 
 def test_paths_on_which_other_ways_come_next_are_told_apart() -> None:
@@ -113,7 +113,7 @@ def test_of_several_paths_a_cost_is_partial_where_it_is_for_all() -> None:
 @pytest.mark.parametrize(("run", "told"), [("h200x4-direct", True), ("h200x4-packets", False)])
 def test_nccl_in_memory_of_its_own_alone_is_said_to_be_so(run: str, told: bool) -> None:
     found = choose(figures(RunFile.read(RUNS / f"{run}.jsonl")))
-    assert any(choose_caveats.NO_PLAIN in text for text in choose_caveats.caveats(found)) is told
+    assert any(choose_caveats.NO_PLAIN in text for text in choose_caveats.glossary(found)) is told
 
 
 def test_the_headline_of_one_run_of_cpus_says_so() -> None:

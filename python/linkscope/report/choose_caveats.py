@@ -18,10 +18,10 @@ ALIKE, ALIKE_IN_MODEL = (
 )
 OF_PATHS = " Of several pairs of devices the one in the middle counts."
 LAUNCHES_ASIDE = (
-    "kernel-copy: a kernel of your own, by the device's clock without its launch; copy-engine: cudaMemcpyAsync or "
-    "hipMemcpyAsync (PyTorch's copy_), a call each."
+    "kernel-copy: a kernel of your own; copy-engine: cudaMemcpyAsync or hipMemcpyAsync (PyTorch's copy_), a call each. "
+    "The device's clock leaves out kernel-copy's launch"
 )
-LAUNCHES = f"{LAUNCHES_ASIDE} Launching every copy adds microseconds: the host's clock has them."
+LAUNCHES = f"{LAUNCHES_ASIDE}, microseconds that the host's clock has."
 WITH_CALLS = (
     "Pageable memory: by the device's clock its time holds the calls, pinned memory's does not; `run --clock host` "
     "compares them."
@@ -82,16 +82,7 @@ def read_as(found: Choices) -> str:
 
 def caveats(found: Choices) -> list[str]:
     """What a reader must know before he takes an answer: a sentence or two each."""
-    asked = [one.question for one in found.answers]
-    told = meanings((name for one in found.answers for name in one.rivals), asked)
-    if _own_memory_alone(found):
-        told = [text.replace(NAMED[_OWN], f"{NAMED[_OWN]}, {NO_PLAIN}") for text in told]
-    told += [OF_CACHES] if _of_two_states(asked) else []
-    told += _kinds_of_links(found)
-    if any(map(_many_under_way, found.unrivalled)):
-        told.append(OF_WINDOWS if any(map(one_way, asked)) else f"{OF_WINDOWS} {SENT_SO}")
-    told += [ONE_WAY] if any(one_way(one.question) and _by_host(one.question) for one in found.answers) else []
-    told += [f"{setting}: {MAY_BE_FASTER}. {WITH_NVLS}" for setting in found.settings]
+    told = [f"{setting}: {MAY_BE_FASTER}. {WITH_NVLS}" for setting in found.settings]
     told += [ONE_RUN] if found.answers and of_one_run_of_cpus(found) else []
     told += [TWO_RUNS] if found.steadiness.most == FEWEST_RUNS else []
     told += _of_disagreement(found.steadiness.apart)
@@ -105,11 +96,25 @@ def caveats(found: Choices) -> list[str]:
         told.append("Messages of 0 B move nothing, and are not ranked.")
     if found.assumed:
         told.append(f"Left out: sizes at which the time of any way is {wording.OF_NO_SOURCE}. {STILL_ASSUMED}")
+    return told
+
+
+def glossary(found: Choices) -> list[str]:
+    """What the words of its answers mean: a sentence or two each."""
+    asked = [one.question for one in found.answers]
+    told = meanings((name for one in found.answers for name in one.rivals), asked)
+    if _own_memory_alone(found):
+        told = [text.replace(NAMED[_OWN], f"{NAMED[_OWN]}, {NO_PLAIN}") for text in told]
+    told += [OF_CACHES] if _of_two_states(asked) else []
+    told += _kinds_of_links(found)
+    if any(map(_many_under_way, found.unrivalled)):
+        told.append(OF_WINDOWS if any(map(one_way, asked)) else f"{OF_WINDOWS} {SENT_SO}")
+    told += [ONE_WAY] if any(one_way(one.question) and by_host(one.question) for one in found.answers) else []
     if any(one.launches_aside for one in found.answers):
         told.append(LAUNCHES)
     every = (*found.unrivalled, *asked)
-    by_host = {one.movement for one in asked if one.memory == ANY and _by_host(one)}
-    if any(CALLS_INCLUDED in one.conditions[0] and one.movement not in by_host for one in every):
+    waited = {one.movement for one in asked if one.memory == ANY and by_host(one)}
+    if any(CALLS_INCLUDED in one.conditions[0] and one.movement not in waited for one in every):
         told.append(WITH_CALLS)
     return told
 
@@ -147,7 +152,8 @@ def _many_under_way(question: Question) -> bool:
     return between_hosts and any(word in question.conditions[0] for word in _CALLS_OF_MANY)
 
 
-def _by_host(question: Question) -> bool:
+def by_host(question: Question) -> bool:
+    """Whether the times are those that an application waits for."""
     return question.conditions[0].startswith("host clock")
 
 

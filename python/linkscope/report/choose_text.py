@@ -19,7 +19,15 @@ from linkscope.analysis.way import interface
 from linkscope.analysis.workloads import WorkloadTable
 from linkscope.packaged_suites import packaged_suites
 from linkscope.report import wording, workload_text
-from linkscope.report.choose_caveats import FEWEST_RUNS, LEFT_OUT, caveats, of_one_run_of_cpus, one_way, read_as
+from linkscope.report.choose_caveats import (
+    FEWEST_RUNS,
+    LEFT_OUT,
+    caveats,
+    glossary,
+    of_one_run_of_cpus,
+    one_way,
+    read_as,
+)
 from linkscope.report.choose_costs import UNDECIDED, cost, cost_range, percent
 from linkscope.report.choose_elsewhere import elsewhere
 from linkscope.report.grid import GAP, words
@@ -49,11 +57,13 @@ _PLAIN = re.compile(r"\w[\w.-]*", re.ASCII)
 def show(found: Choices, node: str, console: Console, asked: Asked = (), grounds: Sequence[str] = ()) -> None:
     """In at most 40 lines: what applications are ``asked`` about, the answers that matter most, the others counted.
     ``grounds``: what else the figures rest on."""
-    head = _head(found, node, asked, grounds)
+    head, legend = _head(found, node, asked, grounds), _legend(found, asked)
     console.print(head)
     matter = [one for one in found.answers if not one.equals]
     foot = _rest(found, len(matter), len(matter))
-    left, shown = MOST_LINES - 1 - sum(len(console.render_lines(part, pad=False)) for part in (head, foot)), 0
+    apart = 2
+    taken = apart + sum(len(console.render_lines(part, pad=False)) for part in (head, legend, foot))
+    left, shown = MOST_LINES - taken, 0
     tiers = dict.fromkeys(one.question.tier for one in matter if one.question.tier)
     for block in _blocks(matter):
         fitting = (block[:count] for count in range(len(block), 0, -1))
@@ -68,6 +78,9 @@ def show(found: Choices, node: str, console: Console, asked: Asked = (), grounds
             }
         if len(told) < len(block):
             break
+    if shown:
+        console.print()
+    console.print(legend)
     rest = _rest(found, len(matter), len(matter) - shown, tuple(tiers))
     if rest:
         console.print(rest)
@@ -78,7 +91,7 @@ def show(found: Choices, node: str, console: Console, asked: Asked = (), grounds
 
 
 def _rest(found: Choices, matter: int, hidden: int, tiers: Sequence[str] = ()) -> Text:
-    """What is not shown, with an empty line before it; may be empty. ``tiers``: of links of which nothing is shown."""
+    """What is not shown; may be empty. ``tiers``: of links of which nothing is shown."""
     alike = len(found.answers) - matter
     rest = [
         *([f"{wording.count(hidden, 'more question')}{_links(tiers)}"] if hidden else []),
@@ -87,7 +100,7 @@ def _rest(found: Choices, matter: int, hidden: int, tiers: Sequence[str] = ()) -
         *([f"{len(found.unrivalled)} not done in two ways at the same sizes"] if found.unrivalled else []),
     ]
     see = "--full" if found.word else "--full or --table WORD"
-    lines = [f"\n{'; '.join(rest)}: see {see}" if rest else "", "" if found.word else elsewhere(found)]
+    lines = [f"{'; '.join(rest)}: see {see}" if rest else "", "" if found.word else elsewhere(found)]
     return Text("\n".join(line for line in lines if line), style="dim")
 
 
@@ -99,6 +112,7 @@ def _links(tiers: Sequence[str]) -> str:
 def show_all(found: Choices, node: str, console: Console, asked: Asked = (), grounds: Sequence[str] = ()) -> None:
     """Every answer, each with what every way costs at every size; else as ``show``."""
     console.print(_head(found, node, asked, grounds))
+    console.print(_legend(found, asked))
     if any(cost(at, name).endswith(UNDECIDED) for one in found.answers for at in one.sizes for name in at.best):
         console.print(Text(OF_UNDECIDED, style="dim"))
     for answer in found.answers:
@@ -253,14 +267,19 @@ def _on_host(answer: Choice) -> bool:
 
 
 def _head(found: Choices, node: str, asked: Sequence[WorkloadTable], grounds: Sequence[str]) -> Group:
-    """Title, verdict, what its words mean, caveats."""
+    """Title, verdict, caveats."""
     title = Text(node, style="bold")
     if found.modelled:
         title.append(f"  {wording.MODELLED}", style="bold yellow")
-    named = dict.fromkeys(text for one in asked[:MOST_ASKED] for text in workload_text.meanings(one))
-    words = [Text(read_as(found), style="dim")] if found.answers else []
     warnings = [Text(text, style="yellow") for text in (*caveats(found), *grounds)]
-    return Group(title, Text(verdict(found, asked), style="bold"), *map(Text, named), *words, *warnings)
+    return Group(title, Text(verdict(found, asked), style="bold"), *warnings)
+
+
+def _legend(found: Choices, asked: Asked) -> Group:
+    """How the answers are read, and what the words of verdict and answers mean; may be empty."""
+    named = dict.fromkeys(text for one in asked[:MOST_ASKED] for text in workload_text.meanings(one))
+    reading = [read_as(found)] if found.answers else []
+    return Group(*(Text(text, style="dim") for text in (*named, *reading, *glossary(found))))
 
 
 def by_ranges(answers: Iterable[Choice]) -> list[list[Choice]]:

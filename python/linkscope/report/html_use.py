@@ -10,7 +10,7 @@ from linkscope.analysis.choose import ANY, AtSize, Choice, Choices, Question
 from linkscope.analysis.movement import BETWEEN_PROCESSES
 from linkscope.analysis.way import interface
 from linkscope.report import wording
-from linkscope.report.choose_caveats import FULL, MAY_BE_FASTER, caveats, meanings, one_way, read_as
+from linkscope.report.choose_caveats import FULL, MAY_BE_FASTER, caveats, glossary, meanings, one_way, read_as
 from linkscope.report.choose_costs import cost
 from linkscope.report.choose_text import (
     COLLECTIVE,
@@ -85,7 +85,7 @@ def _cell(at: AtSize, name: str) -> CostCell:
 
 def reading(choices: Choices) -> str:
     """How the answers are read, with what limits them."""
-    return " ".join([read_as(choices).replace(FULL, ""), *caveats(choices)])
+    return " ".join([read_as(choices).replace(FULL, ""), *caveats(choices), *glossary(choices)])
 
 
 def uses(choices: Choices) -> list[tuple[str, str]]:
