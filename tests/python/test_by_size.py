@@ -133,3 +133,10 @@ def test_a_sweep_is_told_by_size_on_the_first_screen(name: str, told: bool) -> N
     text = console.file.getvalue()
     assert text.count("\n") <= brief_text.MOST_LINES
     assert (_printed(by_size(figures(run)))[0] in text) is told
+
+
+def test_where_launches_are_counted_is_named_where_the_run_has_it(crossing: BySize) -> None:
+    alone = " ".join(_printed([crossing]))
+    assert "leaves out kernel-copy's launch." in alone
+    waited = BySize(Question("GPU to GPU", "nvlink", "device > device", ("host clock",)), crossing.ways)
+    assert "launch; `linkscope choose RUN` answers with it." in " ".join(_printed([crossing, waited]))

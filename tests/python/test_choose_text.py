@@ -155,3 +155,10 @@ def test_what_no_time_was_left_for_is_said() -> None:
 def test_kinds_of_memory_that_a_model_does_not_tell_apart_are_named(suite: str, told: bool) -> None:
     (text,) = model_grounds.of_choices(load_machine("frontier"), modelled(suite, "frontier"))
     assert ("Kinds of memory are alike in it for mpi:" in text) is told
+
+
+def test_answers_stand_before_what_their_words_mean() -> None:
+    found = modelled("default", "h200x4")
+    told = printed(found)
+    first = min(found.answers, key=choose_text.rank)
+    assert 0 < told.index(choose_text.title(first.question)) < told.index(choose_caveats.read_as(found))
