@@ -162,3 +162,13 @@ def test_answers_stand_before_what_their_words_mean() -> None:
     told = printed(found)
     first = min(found.answers, key=choose_text.rank)
     assert 0 < told.index(choose_text.title(first.question)) < told.index(choose_caveats.read_as(found))
+
+
+def test_a_range_of_sizes_has_what_is_best_beside_it() -> None:
+    stream = StringIO()
+    found = choose(figures(RunFile.read(RUNS / "h200x4-direct.jsonl")))
+    choose_text.show_all(found, "node", Console(file=stream, width=44))
+    told = stream.getvalue().splitlines()
+    ranges = [line for line in told if re.match(r"  [0-9.]+ [KMG]?i?B( to [0-9.]+ [KMG]?i?B)?(\s|$)", line)]
+    assert len(ranges) > len(found.answers)
+    assert all(len(re.split(r"\s{2,}", line.strip())) > 1 for line in ranges)

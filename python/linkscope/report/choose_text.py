@@ -11,6 +11,7 @@ from typing import TypeAlias
 
 from rich.console import Console, Group, RenderableType
 from rich.padding import Padding
+from rich.table import Table
 from rich.text import Text
 
 from linkscope.analysis.choose import ANY, Choice, Choices, Question
@@ -368,8 +369,10 @@ def _range_lines(spans: Sequence[tuple[str, SizeRange, str]], width: int) -> lis
         if beside:
             line.pad_right(max(start + sized + GAP + ways + GAP - len(line), 0))
         if len(line) > width:
+            beside_sizes = Table.grid()
             told_alone, named = line.divide([len(line) - len(best(one))])
-            lines += [told_alone, Padding(named, (0, 0, 0, start + INDENT))]
+            beside_sizes.add_row(told_alone, named)
+            lines.append(beside_sizes)
         else:
             lines.append(line.append(costs(one), style="dim") if beside else line)
         if not beside and costs(one):
