@@ -65,6 +65,10 @@ BAD_INPUTS = {
         "unknown machine 'fronteir': did you mean frontier?",
     ),
     "topology of an unknown machine": (["topology", "--machine", "cray-1"], "unknown machine 'cray-1': choose from"),
+    "two runs where one is read": (
+        ["explain", "a.jsonl", "b.jsonl"],
+        "it takes one run: choose, compare and report take",
+    ),
 }
 
 

@@ -120,6 +120,13 @@ def test_whether_nccl_could_reduce_in_the_switch_is_what_the_user_says(
     assert chosen.settings == (), "what a user says of another tool is no setting of a run of ours"
 
 
+@pytest.mark.parametrize(("name", "told"), [("nccl-tests-2.19.txt", True), ("nccl-tests-2.19.json", False)])
+def test_nvls_is_asked_of_collectives_that_can_be_judged(tmp_path: Path, name: str, told: bool) -> None:
+    """The second is an all-gather, of which nobody has published what is usual."""
+    found = import_file(SAMPLES[name], tmp_path / "run.jsonl", Wanted(node=load_machine("h200x4")))
+    assert any("--nvls" in notice for notice in found.notices) is told
+
+
 @pytest.mark.parametrize(
     ("name", "option", "word"),
     [

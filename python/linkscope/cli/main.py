@@ -14,7 +14,7 @@ from linkscope.cli import measure_commands, node_commands, run_file_commands, sh
 from linkscope.cli.app import app
 from linkscope.cli.command_panels import arrange
 from linkscope.cli.completing import VARIABLE
-from linkscope.cli.other_options import instead, with_option
+from linkscope.cli.other_options import instead, of_extra
 from linkscope.errors import LinkscopeError
 
 __all__ = ["app", "main"]
@@ -63,7 +63,7 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
                 sys.exit(0)
             context = getattr(error, "ctx", None)
             hint = instead(str(getattr(error, "option_name", "")))
-            hint = hint or with_option(complaint, getattr(context, "command", None))
+            hint = hint or of_extra(complaint, getattr(context, "command", None))
             complaint = f"{complaint.partition(' (Possible')[0]}: {hint}" if hint else complaint
             asked = getattr(context, "command_path", "linkscope")
             _leave(f"{complaint}; see `{asked} -h`", 2)

@@ -25,11 +25,13 @@ def instead(option: str) -> str:
     return _INSTEAD.get(option, "")
 
 
-def with_option(complaint: str, command: Any) -> str:
-    """What to type where a described node's name stands as an argument of a ``command`` (click's) that takes none;
-    "" for every other complaint."""
+def of_extra(complaint: str, command: Any) -> str:
+    """What to type where a described node's name, or a further run, stands as an argument of a ``command`` (click's)
+    that takes none; "" for every other complaint."""
     from linkscope.machine.described import machine_names
 
     extra = _EXTRA.match(complaint)
-    takes_machine = any(one.name == "machine" for one in getattr(command, "params", ()))
-    return f"write --machine {extra[1]}" if extra and takes_machine and extra[1] in machine_names() else ""
+    taken = {one.name for one in getattr(command, "params", ())}
+    if extra and "machine" in taken and extra[1] in machine_names():
+        return f"write --machine {extra[1]}"
+    return "it takes one run: choose, compare and report take several" if extra and "run_file" in taken else ""

@@ -24,6 +24,7 @@ from linkscope.importers.peer_output import (
     single,
     version_of,
 )
+from linkscope.machine.expected import known_kinds
 from linkscope.results.nccl_programs import NCCL_PROGRAMS
 
 NVIDIA, AMD = "nccl-tests", "rccl-tests"
@@ -123,7 +124,7 @@ def read(source: Source) -> PeerOutput:
         if source.nvls is not None:
             raise source.wrong(0, "these are RCCL's figures, of which --nvls says nothing: leave it out")
         return found
-    if source.nvls is not None or not any(figure.facts["collective"] for figure in found.figures):
+    if source.nvls is not None or not any(figure.facts["collective"] in known_kinds() for figure in found.figures):
         return found
     return replace(found, notices=(*found.notices, NO_NVLS))
 

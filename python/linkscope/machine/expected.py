@@ -81,6 +81,11 @@ def expected_collective(
     return None
 
 
+def known_kinds() -> frozenset[str]:
+    """Collectives, such as "all-reduce", of which anything is known."""
+    return frozenset(entry["collective"] for entry in _data()["collectives"])
+
+
 @cache
 def _data() -> dict[str, Any]:
     """Raises LinkscopeError where the installation lacks the file."""

@@ -200,7 +200,7 @@ def _print_matrix(matrix: Matrix, console: Console) -> None:
     console.print(Text(wording.shortened(heading.title, console.width), style="bold"))
     size = [] if heading.bytes is None else [wording.size(heading.bytes)]
     shares = [entry.share for entry in matrix.flat if entry.share is not None]
-    of_peak = [f"percent of the path's peak, at least {wording.percent(min(shares))}"] if shares else []
+    of_peak = [f"percent of the path's peak, the lowest {wording.percent(min(shares))}"] if shares else []
     facts = [*size, heading.unit, f"row {matrix.arrow} column" if matrix.arrow else "", *of_peak]
     console.print(_cropped(", ".join(filter(None, facts)), 1, "dim", console))
     print_parts(matrix.row_ids, matrix.column_ids, _narrow(matrix, console.width), "", console)

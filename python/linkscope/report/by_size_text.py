@@ -15,7 +15,7 @@ from linkscope.analysis.cell import MODELS_CLOCK
 from linkscope.analysis.choose import ANY, Question
 from linkscope.analysis.launch_cost import mixes_launches
 from linkscope.report import wording
-from linkscope.report.choose_caveats import LAUNCHES_ASIDE, MAY_BE_FASTER, by_host, meanings
+from linkscope.report.choose_caveats import LAUNCHES_ASIDE, MAY_BE_FASTER, ONE_WAY, by_host, meanings, one_way
 from linkscope.report.choose_text import title
 from linkscope.report.grid import GAP
 
@@ -144,6 +144,7 @@ def _below(found: Sequence[BySize], sizes: Sequence[int], shown: int) -> list[st
     settings = [f"{setting}: {MAY_BE_FASTER}" for setting in one.settings]
     more = [f"and {'; '.join((*ways, *others))}: see --full"] if ways or others else []
     named = meanings(one.ways, (other.question for other in found))
+    named += [ONE_WAY] if one_way(one.question) and by_host(one.question) else []
     if mixes_launches(one.question.conditions, one.ways):
         waited = any(other.question.movement == one.question.movement and by_host(other.question) for other in found)
         named.append(f"{LAUNCHES_ASIDE}{'; `linkscope choose RUN` answers with it.' if waited else '.'}")

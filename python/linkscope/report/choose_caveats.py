@@ -27,6 +27,7 @@ WITH_CALLS = (
     "compares them."
 )
 _OWN = " in xccl"
+_DRIVEN = "push, pull: driven by the source's side, by the destination's"
 NAMED = {
     "xccl-": "xccl: NCCL or RCCL",
     "direct-": direct_text.OF_COLLECTIVES,
@@ -38,6 +39,9 @@ NAMED = {
     "HSA_ENABLE_SDMA=0": "HSA_ENABLE_SDMA=0: the runtime copies by kernels, not by copy engines, where you set that",
     "ipc-": "ipc-copy, ipc-kernel: into another process's mapped memory, by a copy engine or a kernel of your own, "
     "which that process is not told of",
+    " call=put": "call=put: MPI_Put",
+    " push": _DRIVEN,
+    " pull": _DRIVEN,
     "shm-copy": "shm-copy: copies into shared memory, where the receiver reads them; mpi: into the receiver's own",
 }
 """Parts of ways' names that say little."""
@@ -196,7 +200,7 @@ def meanings(rivals: Iterable[str], questions: Iterable[Question]) -> list[str]:
     ways = set(rivals)
     conditions = {word for one in questions for word in one.conditions}
     told = [*ways, *(f" {word}" for word in conditions)]
-    named = [text for part, text in NAMED.items() if any(part in name for name in told)]
+    named = list(dict.fromkeys(text for part, text in NAMED.items() if any(part in name for name in told)))
     graphs = any(word.startswith(GRAPH_OF) for word in conditions)
     halved = any("ping-pong" in word for word in conditions)
     own = [*([GRAPHS] if graphs else []), *([PING_PONG] if halved else [])]

@@ -182,9 +182,10 @@ def _dearest(answer: Choice) -> str:
     assert answer.dearest is not None
     share, name, at = answer.dearest
     surely, unknown = _floored(1 + dict(at.least).get(name, share)), {name, at.excess[0][0]} & {*at.unknown}
+    best_way, by_median = way(at.excess[0][0]), f"{1 + share:.3g}"
     bound = 1 < surely < (1 + share) / CLEAR and not unknown
-    surely_told = f" (at least {surely:g})" if bound else ""
-    times = f"{1 + share:.3g} times{surely_told} as long as {way(at.excess[0][0])}"
+    several = f"at least {surely:g} times as long as {best_way} ({by_median} by the median)"
+    times = several if bound else f"{by_median} times as long as {best_way}"
     if unknown:
         times += f" by medians with {wording.TOO_WIDE}"
     return f"at {wording.size(at.bytes)} {way(name)} takes {times}{aside(answer)}"
@@ -408,7 +409,7 @@ def closings(answer: Choice, most: int = MOST_SIZES) -> list[str]:
         cross.append(_launched(answer))
     everywhere = not answer.assumed and not answer.unknown
     always = answer.always if len(answer.ranges) > 1 and everywhere else None
-    one_for_all = [f"{way(always[0])} for all sizes {_at_most(always[1])}"] if always else []
+    one_for_all = [f"{way(always[0])} for all sizes {_at_most(always[1])}{aside(answer)}"] if always else []
     single = untold(answer, most)
     open_ = [single] if single else []
     left_out = [f"{wording.NOT_TOLD}: {some_sizes(answer.unknown, most)}"] if answer.unknown else []

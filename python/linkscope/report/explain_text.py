@@ -275,9 +275,9 @@ def _nothing(found: Diagnosis) -> str:
             return larger(found.known_from)
         share = " `linkscope analyze RUN` tells what share of their links collectives reach."
         reach = share if found.unseen and not found.layers else ""
-        return f"{UNPUBLISHED} messages and collectives. {_of_layer(found)}{EARLIER}.{reach}"
+        return f"{UNPUBLISHED} these messages and collectives. {_of_layer(found)}{EARLIER}.{reach}"
     if found.links_unknown:
-        return f"{no_links(found)} `linkscope choose RUN` and `linkscope analyze RUN` say what this one tells."
+        return f"{no_links(found)} `linkscope analyze RUN` says what this one tells."
     return (
         f"this run has no transfer of {wording.size(SATURATED)} or more between GPUs, or a GPU and pinned host memory, "
         "that could be held against a known figure or a sibling. A run of the suite default has them; `linkscope "
