@@ -8,7 +8,6 @@ import shutil
 import signal
 import socket
 import subprocess
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -301,8 +300,9 @@ def test_ranks_killed_in_the_first_case_leave_no_shared_memory(multi_run: MultiR
     before = set(FOLDER.iterdir())
     wait_until(lambda: Path("a.jsonl").exists() and bool(multi_run.groups))
     killed = [multi_run.groups[0]["processes"][rank]["pid"] for rank in ranks]
-    wait_until(lambda: bool(mapped_by(killed[0]) - before) or process.poll() is not None)
-    time.sleep(0.05)
+    noted = multi_run.bench.folder.glob
+    wait_until(lambda: any(noted("linkscope-*/segments")) or process.poll() is not None)
+    assert mapped_by(killed[0]) - before
     assert not multi_run.statuses
     for pid in killed:
         os.kill(pid, signal.SIGKILL)
