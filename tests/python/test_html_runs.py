@@ -23,6 +23,7 @@ from linkscope.cli.main import main
 from linkscope.errors import LinkscopeError
 from linkscope.machine.node import Device, Node
 from linkscope.report import compare_text, wording
+from linkscope.report.curve_svg import styles
 from linkscope.report.explain_text import headline
 from linkscope.report.html import render_runs
 from linkscope.report.html_runs import MOST_RUNS, side_by_side
@@ -243,6 +244,14 @@ def test_series_that_runs_share_are_one_picture() -> None:
     page = render_runs(runs)
     assert picture.svg in page
     assert page.count('<ul class="series-legend">') == 1
+
+
+def test_a_series_has_its_colour_in_every_run_and_dashes_tell_them_apart() -> None:
+    runs = [curves_of(name, 390.0, ("a", "b"), 6) for name in ("base", "new")]
+    (picture,) = side_by_side(list(map(all_of, runs))).pictures
+    found = dict(zip((curve.series for curve in picture.table.curves), styles(picture.table), strict=True))
+    assert found["a, base"].colour == found["a, new"].colour != found["b, new"].colour
+    assert found["a, base"].dash == found["b, base"].dash != found["a, new"].dash
 
 
 def test_of_too_many_series_the_best_points_of_each_run_are_drawn() -> None:

@@ -13,10 +13,12 @@ from linkscope.results.row import Row
 
 @dataclass(frozen=True)
 class Curve:
-    """One series. ``points`` ascend in x; those that are skipped or failed have no headline."""
+    """One series. ``points`` ascend in x; those that are skipped or failed have no headline. ``run``: what ``series``
+    ends with, the run's name, where several stand side by side."""
 
     series: str
     points: tuple[Cell, ...]
+    run: str = ""
 
     @property
     def peak_gbps(self) -> float | None:

@@ -102,13 +102,16 @@ def side_by_side(whole: Sequence[Excerpt]) -> SideBySide:
     runs = [one.run for one in whole]
     if len(runs) > MOST_RUNS:
         raise LinkscopeError(f"{len(runs)} runs are too many for one page: name at most {MOST_RUNS}")
-    heads, tables = [], []
+    heads: list[RunHead] = []
+    tables = []
     for number, (run, frame) in enumerate((one.run, one.figures) for one in whole):
         found = overview(run.rows, run.node, precision(run.header))
         opening = answer(run.node, explain(run), choose(frame), found.summary, found.workloads)
         started = date(str(run.header.get("started", "")))
         of = found.summary
         under = tuple(found.what for found in spoilers(run))
+        if heads:
+            opening = _ordered(opening, heads[0].opening)
         heads.append(RunHead(_name(runs, number), run.node.name, started, opening, of.modelled, of.imported, under))
         lines = [(line, table) for table in found.tables if (line := table_summary(table)) is not None]
         tables.append({_key(line): _RunTable(table, line) for line, table in lines})
@@ -134,6 +137,12 @@ def side_by_side(whole: Sequence[Excerpt]) -> SideBySide:
         pictures=tuple(pictures[:MOST_PICTURES]),
         undrawn=max(len(pictures) - MOST_PICTURES, 0),
     )
+
+
+def _ordered(opening: Opening, like: Opening) -> Opening:
+    """What to use for what in the order of another opening, what only this one has last."""
+    places = {moved: place for place, (moved, _) in enumerate(like.use)}
+    return replace(opening, use=tuple(sorted(opening.use, key=lambda use: places.get(use[0], len(places)))))
 
 
 def _pictures(

@@ -45,7 +45,7 @@ def runs_curves(names: Sequence[str], tables: Sequence[Table | None]) -> RunsCur
         bounds=(),
     )
     named = [
-        Curve(f"{curve.series}, {name}" if curve.series else name, tuple(_in_unit(curve.points, heading.unit)))
+        Curve(f"{curve.series}, {name}" if curve.series else name, tuple(_in_unit(curve.points, heading.unit)), name)
         for (name, _), series in zip(found, shared, strict=True)
         for curve in series
         if curve.points
