@@ -60,13 +60,19 @@ def best_at(line: TableSummary) -> str:
     by = f" by {said}" if way else ""
     by += f" ({told})" if told else ""
     apart = [
-        f"{set_apart(one.regime)} {wording.value(one.headline.value.median)} {line.heading.unit}{_by_another(one, way)}"
+        f"{_kind(one)} {wording.value(one.headline.value.median)} {line.heading.unit}{_by_another(one, way)}"
         for one in line.apart
         if one.headline
     ]
     if line.last is not None and line.last.headline is not None:
         by += f"; the same at {wording.size(line.last.bytes)}: {wording.value(line.last.headline.value.median)}"
     return f"at {at}{'; '.join([by, *apart])}"
+
+
+def _kind(entry: Cell) -> str:
+    """The word of its regime that sets it apart."""
+    word = set_apart(entry.regime)
+    return "in-kernel (without a launch)" if word == "in-kernel" else word
 
 
 def _words(entry: Cell, clock: str) -> list[str]:
