@@ -16,10 +16,14 @@ def comparable(cells: Iterable[Cell]) -> list[Cell]:
     any known one of their regime, and of a regime that nothing sets apart. Where a table has none of these, all of
     those of one direction, else all; empty where no cell has a figure."""
     figures = [entry for entry in cells if entry.headline is not None]
-    known = [entry for entry in figures if entry.headline is not None and not entry.headline.unknown]
-    told = [entry for entry in figures if entry in known or _surely_better(entry, known)] if known else figures
+    known = [entry for entry in figures if not _unknown(entry)]
+    told = [entry for entry in figures if not _unknown(entry) or _surely_better(entry, known)] if known else figures
     plain = [entry for entry in told if not set_apart(entry.regime)]
     return plain or [entry for entry in told if set_apart(entry.regime) != BOTH_WAYS] or told
+
+
+def _unknown(entry: Cell) -> bool:
+    return entry.headline is not None and entry.headline.unknown
 
 
 def rivals(cells: Iterable[Cell]) -> list[Cell]:
