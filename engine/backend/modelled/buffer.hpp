@@ -16,7 +16,7 @@ inline constexpr std::byte flipped_bit{1};
 /// behind them exist on the virtual clock alone: filling them does nothing and comparing them finds nothing.
 class ModelledBuffer : public Buffer {
  public:
-  static constexpr Bytes window = 256 * KiB;
+  static constexpr Bytes window = 64 * KiB;
 
   ModelledBuffer(Endpoint where, Bytes bytes);
 

@@ -73,9 +73,7 @@ void CollectivePayload::move() {
     const Bytes own = static_cast<Bytes>(to) * block;
     switch (shape_.kind) {
       case Kind::barrier:
-        break;
       case Kind::all_reduce:
-        if (shape_.place == InPlace::out) reduce(0, to);
         break;
       case Kind::reduce:
         reduce(0, to);
@@ -95,8 +93,8 @@ void CollectivePayload::move() {
       }
     }
   }
-  if (shape_.kind != Kind::all_reduce || shape_.place == InPlace::out) return;
-  reduce(0, 0);  // everyone's input is what everyone's output replaces
+  if (shape_.kind != Kind::all_reduce) return;
+  reduce(0, 0);  // once for all: in place everyone's output replaces an input
   for (int to = 1; to < shape_.members; ++to) {
     std::memcpy(arenas_[static_cast<std::size_t>(to)].destination->data(), arenas_[0].destination->data(),
                 shape_.bytes);

@@ -64,7 +64,7 @@ def run(
 ) -> RunFile:
     """Measures what ``request`` asks for into a new run file at ``output`` (default: below runs/) and reads it back.
 
-    Every row is on disk when it is handed to ``listener``. Raises LinkscopeError for wrong input or an output
+    Every measured row is on disk when it is handed to ``listener``. Raises LinkscopeError for wrong input or an output
     that cannot be written, and with exit code 130 when interrupted: the file can then be completed by ``resume``.
     Started as the ranks of a job, all but rank 0 become its engines and do not come back.
     """

@@ -158,7 +158,8 @@ def noise_of(header: Json, case_id: str, replicates: int, of_class: str) -> floa
 
 
 class RunWriter:
-    """Appends records to a run file, each on disk before the next is taken.
+    """Appends records to a run file, each on disk before the next is taken; a model's figures, which anybody can have
+    again, when the system writes them.
 
     A line that cannot be written whole (disk full) is taken back, so that the file stays readable to its end.
     """
@@ -208,7 +209,8 @@ class RunWriter:
             done = 0
             while done < len(data):
                 done += self._stream.write(data[done:])
-            _sync(self._stream)
+            if not record.get("modelled"):
+                _sync(self._stream)
         except OSError as error:
             self._take_back()
             raise _cannot_write(self.path, error) from error
