@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+from dataclasses import replace
 from pathlib import Path
 
 import polars
@@ -137,6 +138,9 @@ def test_a_sweep_is_told_by_size_on_the_first_screen(name: str, told: bool) -> N
 
 def test_where_launches_are_counted_is_named_where_the_run_has_it(crossing: BySize) -> None:
     alone = " ".join(_printed([crossing]))
-    assert "leaves out kernel-copy's launch." in alone
+    assert "clock tells: `run --clock host`." in alone
     waited = BySize(Question("GPU to GPU", "nvlink", "device > device", ("host clock",)), crossing.ways)
-    assert "launch; `linkscope choose RUN` answers with it." in " ".join(_printed([crossing, waited]))
+    assert "clock tells: `linkscope choose RUN`." in " ".join(_printed([crossing, waited]))
+    copies = {name: costs for name, costs in waited.ways.items() if name.startswith("copy-engine")}
+    for other in (replace(waited, ways=copies), replace(waited, question=replace(waited.question, tier="pcie5"))):
+        assert "linkscope choose RUN" not in " ".join(_printed([crossing, other])), "it has no answer to this question"

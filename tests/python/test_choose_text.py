@@ -13,7 +13,7 @@ import pytest
 from rich.console import Console
 
 import linkscope
-from linkscope.analysis.choose import Choices, choose
+from linkscope.analysis.choose import AtSize, Choices, choose
 from linkscope.analysis.figures import figures
 from linkscope.analysis.movement import BETWEEN_PROCESSES
 from linkscope.analysis.size_ranges import SizeRange
@@ -70,10 +70,10 @@ def test_what_was_sent_one_at_a_time_needs_no_other_run() -> None:
     )
     messages = replace(found.answers[0], question=replace(window, conditions=("host clock", "warm caches")))
     alone = replace(found, answers=(), unrivalled=(window,))
-    assert any(choose_caveats.SENT_SO in text for text in choose_caveats.glossary(alone))
+    assert any(choose_caveats.SENT_SO in text for text in choose_caveats.caveats(alone))
     both = replace(alone, answers=(messages,))
-    assert choose_caveats.OF_WINDOWS in choose_caveats.glossary(both)
-    assert not any(choose_caveats.SENT_SO in text for text in choose_caveats.glossary(both))
+    assert choose_caveats.OF_WINDOWS in choose_caveats.caveats(both)
+    assert not any(choose_caveats.SENT_SO in text for text in choose_caveats.caveats(both))
 
 
 def test_several_kinds_of_links_have_a_pair_each() -> None:
@@ -167,8 +167,43 @@ def test_answers_stand_before_what_their_words_mean() -> None:
 def test_a_range_of_sizes_has_what_is_best_beside_it() -> None:
     stream = StringIO()
     found = choose(figures(RunFile.read(RUNS / "h200x4-direct.jsonl")))
-    choose_text.show_all(found, "node", Console(file=stream, width=44))
+    choose_text.show_all(found, "node", Console(file=stream, width=60))
     told = stream.getvalue().splitlines()
     ranges = [line for line in told if re.match(r"  [0-9.]+ [KMG]?i?B( to [0-9.]+ [KMG]?i?B)?(\s|$)", line)]
     assert len(ranges) > len(found.answers)
     assert all(len(re.split(r"\s{2,}", line.strip())) > 1 for line in ranges)
+
+
+@pytest.mark.parametrize("width", [40, 44, 50, 60, 80])
+def test_sizes_of_collectives_stay_whole_on_a_narrow_terminal(width: int) -> None:
+    stream = StringIO()
+    found = choose(figures(RunFile.read(RUNS / "h200x4-direct.jsonl")))
+    choose_text.show(found, "node", Console(file=stream, width=width))
+    lines = [line.rstrip() for line in stream.getvalue().splitlines()]
+    assert any(re.search(r" 1 MiB to (1 GiB|256 MiB)( |$)", line) for line in lines)
+    assert not any(re.search(r"[KMG]?i?B to [0-9]*$|\d [KMG]iB(?=[a-z])", line) for line in lines)
+
+
+def test_a_model_has_no_median_and_a_bound_is_no_rounding() -> None:
+    found = modelled("default", "h200x4")
+    answer = next(one for one in found.answers if not one.equals)
+    at = AtSize(4096, (("one", 0.0), ("other", 13.0)), ("one",), (), (("other", 8.0),))
+    near = replace(at, least=(("other", 12.9),))
+    model = replace(answer, sizes=(at,))
+    measured = replace(model, modelled=False)
+    told = [
+        choose_text.verdict(replace(found, answers=(one,)))
+        for one in (model, measured, replace(measured, sizes=(near,)))
+    ]
+    assert ["at least 9 times as long as one (14 by the median)" in text for text in told] == [False, True, False]
+    assert all("14" in text for text in told)
+
+
+def test_words_are_explained_where_they_stand() -> None:
+    ways = ("mpi call=put from device to device", "mpi call=get-window", "copy-engine push")
+    told = " ".join(choose_caveats.meanings(ways, ()))
+    assert "MPI_Put, MPI_Get, each waited for" in told
+    assert "then one wait" in told
+    assert "push, pull" in told
+    (single,) = choose_caveats.meanings(("mpi call=put-window",), ())
+    assert "each waited for" not in single

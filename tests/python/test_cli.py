@@ -66,8 +66,8 @@ BAD_INPUTS = {
     ),
     "topology of an unknown machine": (["topology", "--machine", "cray-1"], "unknown machine 'cray-1': choose from"),
     "two runs where one is read": (
-        ["explain", "a.jsonl", "b.jsonl"],
-        "it takes one run: choose, compare and report take",
+        ["explain", "a.jsonl", "b.jsonl", "c.jsonl"],
+        "it takes one run: choose, compare, report and export take several",
     ),
 }
 

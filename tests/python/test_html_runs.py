@@ -11,6 +11,7 @@ import modelled_run as made
 import planted_faults as planted
 import pytest
 from browser import needs_browser, visit
+from markupsafe import Markup
 
 from linkscope.analysis.cell import Cell
 from linkscope.analysis.compare import compare
@@ -26,7 +27,9 @@ from linkscope.report import compare_text, wording
 from linkscope.report.curve_svg import styles
 from linkscope.report.explain_text import headline
 from linkscope.report.html import render_runs
-from linkscope.report.html_runs import MOST_RUNS, side_by_side
+from linkscope.report.html_answer import Opening
+from linkscope.report.html_runs import MOST_RUNS, in_order_of, side_by_side
+from linkscope.report.runs_curves import runs_curves
 from linkscope.report.series_band import MOST_SERIES
 from linkscope.results.run_file import RunFile
 
@@ -252,6 +255,21 @@ def test_a_series_has_its_colour_in_every_run_and_dashes_tell_them_apart() -> No
     found = dict(zip((curve.series for curve in picture.table.curves), styles(picture.table), strict=True))
     assert found["a, base"].colour == found["a, new"].colour != found["b, new"].colour
     assert found["a, base"].dash == found["b, base"].dash != found["a, new"].dash
+
+
+def test_runs_of_one_name_are_told_apart_and_a_run_looks_alike_in_every_picture() -> None:
+    run = curves_of("same", 390.0, ("a", "b"), 6)
+    one, other = (overview(run.rows, run.node).tables[0] for _ in range(2))
+    drawn = [runs_curves(["same"] * 3, tables) for tables in ([one, None, other], [None, one, other])]
+    dashes = [[style.dash for style in styles(one.table)] for one in drawn if one is not None]
+    assert [len(set(some)) for some in dashes] == [2, 2]
+    assert dashes[0][2:] == dashes[1][2:]
+
+
+def test_questions_stand_in_the_order_of_the_first_run() -> None:
+    opening = Opening("fine", "", (), (("b", "x"), ("a", "y"), ("c", "z")), (), (), (), Markup(""))
+    like = replace(opening, use=(("a", "x"), ("b", "y")))
+    assert [moved for moved, _ in in_order_of(like, opening).use] == ["a", "b", "c"]
 
 
 def test_of_too_many_series_the_best_points_of_each_run_are_drawn() -> None:

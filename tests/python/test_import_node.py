@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import replace
 from io import StringIO
 from pathlib import Path
@@ -125,6 +126,15 @@ def test_nvls_is_asked_of_collectives_that_can_be_judged(tmp_path: Path, name: s
     """The second is an all-gather, of which nobody has published what is usual."""
     found = import_file(SAMPLES[name], tmp_path / "run.jsonl", Wanted(node=load_machine("h200x4")))
     assert any("--nvls" in notice for notice in found.notices) is told
+
+
+def test_nvls_is_not_asked_of_sizes_of_which_nothing_is_known(tmp_path: Path) -> None:
+    lines = SAMPLES["nccl-tests-2.19.txt"].read_text(encoding="utf-8").splitlines(keepends=True)
+    small = tmp_path / "all_reduce_perf.txt"
+    small.write_text("".join(line for line in lines if not re.match(r"\s*(536870912|1073741824)\s", line)))
+    found = import_file(small, tmp_path / "run.jsonl", Wanted(node=load_machine("h200x4")))
+    assert len(found.rows) > 1
+    assert not any("--nvls" in notice for notice in found.notices)
 
 
 @pytest.mark.parametrize(

@@ -92,7 +92,7 @@ def test_what_one_of_several_runs_has_alone_is_said_and_comes_last() -> None:
     assert set(alone.values()) == {True}
     headed = {one.question.movement for one in found.answers if ONE_RUN in one.question.conditions}
     assert headed == {one.question.movement for one in found.answers if one.of_one_run}
-    assert any(text.startswith("One run alone") for text in choose_caveats.caveats(found))
+    assert any(text.startswith("In part of one run") for text in choose_caveats.caveats(found))
     first, *_ = sorted(found.answers, key=choose_text.rank)
     assert "all-reduce" in first.question.movement
     assert not any(one.of_one_run for one in choose(figures(whole)).answers)

@@ -159,6 +159,18 @@ def test_more_threads_are_faster_only_where_intervals_say_so(first: float, noise
     assert line["clear"] is clear
     said = answers_text.conclusion("threads", table(run, "threads"))
     assert ("intervals cannot tell" in said) != clear
+    assert line["surely_best"] is clear
+
+
+def test_one_thread_is_best_only_where_intervals_say_so() -> None:
+    rows = []
+    for number, rate in ((1, 13.5), (2, 13.0)):
+        flow = made.flow("numa:0", "numa:0", SIZE, "memcpy", parameters={"threads": number})
+        case = made.case(f"{number}", [flow], {"figure": "first"})
+        rows.append(made.ok(case, [made.seconds(SIZE, rate, f"{number}", noise=0.4)]))
+    found = table(made.run(found=rows), "threads")
+    assert found["surely_best"].to_list() == [False]
+    assert "which intervals cannot tell from that of more" in answers_text.conclusion("threads", found)
 
 
 @pytest.mark.parametrize(

@@ -50,7 +50,7 @@ ANY = "any memory"
 _CACHES = ("flushed", "warm")
 """States of the caches that are told; "rotated" is the usual one."""
 BY_HOST = "host clock"
-ONE_RUN = "one run alone"
+ONE_RUN = "in part of one run"
 """The condition of what of several runs one alone has."""
 GRAPH_OF = "graph of "
 """Begins the condition of calls that one graph holds."""

@@ -13,12 +13,12 @@ from linkscope.results.row import Row
 
 @dataclass(frozen=True)
 class Curve:
-    """One series. ``points`` ascend in x; those that are skipped or failed have no headline. ``run``: what ``series``
-    ends with, the run's name, where several stand side by side."""
+    """One series. ``points`` ascend in x; those that are skipped or failed have no headline. ``beside``: where
+    several runs stand side by side, what the series is called in each and its run's number."""
 
     series: str
     points: tuple[Cell, ...]
-    run: str = ""
+    beside: tuple[str, int] | None = None
 
     @property
     def peak_gbps(self) -> float | None:

@@ -21,7 +21,7 @@ SCHEMA: dict[str, Any] = {
     **{"bytes": polars.Int64, "processes": polars.Int32, "fewest_threads": polars.Int32, "most_threads": polars.Int32},
     **dict.fromkeys(("fewest_gbps", "gbps", "gbps_low", "gbps_high", "speedup"), polars.Float64),
     **{"best_threads": polars.Int32, "enough_threads": polars.Int32, "efficiency": polars.Float64},
-    **{"clear": polars.Boolean, "modelled": polars.Boolean},
+    **{"clear": polars.Boolean, "surely_best": polars.Boolean, "modelled": polars.Boolean},
 }
 
 
@@ -32,7 +32,8 @@ def threads(figures: polars.DataFrame) -> polars.DataFrame:
     ``gbps`` is the best rate, with ``best_threads``; ``enough_threads``: the fewest that reach 95 % of it, as far as
     was measured. ``speedup``: the best rate over that of ``fewest_threads``; ``efficiency``: speedup over how many
     times more ``enough_threads`` are. ``clear``: the intervals of these two rates tell them apart, or they are one.
-    ``others``: the parameters but the threads.
+    ``surely_best``: the intervals tell the best rate from that of every other number of threads. ``others``: the
+    parameters but the threads.
     """
     parameters = polars.col("parameters").cast(polars.String)
     usable = with_movement(
@@ -62,6 +63,11 @@ def threads(figures: polars.DataFrame) -> polars.DataFrame:
                 **{"fewest_gbps": first["gbps"], "best_threads": best["threads"], "enough_threads": enough},
                 **{name: best[name] for name in ("gbps", "gbps_low", "gbps_high")},
                 **{"speedup": speedup, "efficiency": speedup / (enough / first["threads"])},
+                "surely_best": all(
+                    _cost(one).dearer_than(_cost(best))
+                    for one in ordered.iter_rows(named=True)
+                    if one["threads"] != best["threads"]
+                ),
                 "clear": best["threads"] == first["threads"] or _cost(first).dearer_than(_cost(best)),
             }
         )

@@ -6,7 +6,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-_EXTRA = re.compile(r"Got unexpected extra argument(?:s|\(s\))? \((\S+)\)")
+_EXTRA = re.compile(r"Got unexpected extra argument(?:s|\(s\))? \((\S+)[^)]*\)")
 _PROCESSES = "the suite says how many processes, and linkscope starts them: no mpiexec is needed"
 _HOSTS = "--hosts a,b starts processes on those, and inside a job of Slurm they are spread over its hosts"
 _INSTEAD = {
@@ -34,4 +34,4 @@ def of_extra(complaint: str, command: Any) -> str:
     taken = {one.name for one in getattr(command, "params", ())}
     if extra and "machine" in taken and extra[1] in machine_names():
         return f"write --machine {extra[1]}"
-    return "it takes one run: choose, compare and report take several" if extra and "run_file" in taken else ""
+    return "it takes one run: choose, compare, report and export take several" if extra and "run_file" in taken else ""

@@ -24,7 +24,7 @@ from linkscope.importers.peer_output import (
     single,
     version_of,
 )
-from linkscope.machine.expected import known_kinds
+from linkscope.machine.expected import collective_known_from
 from linkscope.results.nccl_programs import NCCL_PROGRAMS
 
 NVIDIA, AMD = "nccl-tests", "rccl-tests"
@@ -124,9 +124,19 @@ def read(source: Source) -> PeerOutput:
         if source.nvls is not None:
             raise source.wrong(0, "these are RCCL's figures, of which --nvls says nothing: leave it out")
         return found
-    if source.nvls is not None or not any(figure.facts["collective"] in known_kinds() for figure in found.figures):
+    if source.nvls is not None or not _may_be_judged(found):
         return found
     return replace(found, notices=(*found.notices, NO_NVLS))
+
+
+def _may_be_judged(found: PeerOutput) -> bool:
+    """Whether it has a collective of a size and of GPUs of which it is known what they reach."""
+    sizes: dict[str, int] = {}
+    for figure in found.figures:
+        kind = str(figure.facts["collective"])
+        sizes[kind] = max(sizes.get(kind, 0), figure.size or 0)
+    known = ((collective_known_from(gpu.name, kind), most) for gpu in found.gpus for kind, most in sizes.items())
+    return any(least is not None and most >= least for least, most in known)
 
 
 def times_out_of_place(lines: Iterable[str]) -> Iterator[tuple[int, str, str, str]]:

@@ -81,9 +81,11 @@ def expected_collective(
     return None
 
 
-def known_kinds() -> frozenset[str]:
-    """Collectives, such as "all-reduce", of which anything is known."""
-    return frozenset(entry["collective"] for entry in _data()["collectives"])
+def collective_known_from(device: str, collective: str) -> int | None:
+    """Bytes from which on anything is known of such a collective of a GPU's model, whatever its method and links; None:
+    nobody has published it."""
+    entries = (one for one in _data()["collectives"] if one["collective"] == collective)
+    return min((one["from_bytes"] for one in entries if re.search(one["device"], device)), default=None)
 
 
 @cache

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from textwrap import wrap
 
 from rich.console import Console
@@ -13,7 +14,7 @@ from rich.text import Text
 from linkscope.analysis.by_size import BySize
 from linkscope.analysis.cell import MODELS_CLOCK
 from linkscope.analysis.choose import ANY, Question
-from linkscope.analysis.launch_cost import mixes_launches
+from linkscope.analysis.launch_cost import KERNELS, mixes_launches
 from linkscope.report import wording
 from linkscope.report.choose_caveats import LAUNCHES_ASIDE, MAY_BE_FASTER, ONE_WAY, by_host, meanings, one_way
 from linkscope.report.choose_text import title
@@ -125,6 +126,14 @@ def _titled(question: Question) -> str:
     return title(replace(question, memory="") if question.memory == ANY else question)
 
 
+def _waits_for(one: BySize, other: BySize) -> bool:
+    """Whether the other has the answer to the question of this one with a launch for every copy."""
+    _, *conditions = other.question.conditions
+    same = replace(one.question, conditions=()) == replace(other.question, conditions=())
+    kernels = {name.startswith(KERNELS) for name in other.ways}
+    return by_host(other.question) and same and conditions == [*one.question.conditions[1:]] and len(kernels) > 1
+
+
 def _below(found: Sequence[BySize], sizes: Sequence[int], shown: int) -> list[str]:
     one = found[0]
     left = len(one.ways) - shown
@@ -143,9 +152,9 @@ def _below(found: Sequence[BySize], sizes: Sequence[int], shown: int) -> list[st
     others = [wording.count(len(found) - 1, "more question")] if len(found) > 1 else []
     settings = [f"{setting}: {MAY_BE_FASTER}" for setting in one.settings]
     more = [f"and {'; '.join((*ways, *others))}: see --full"] if ways or others else []
-    named = meanings(one.ways, (other.question for other in found))
+    named = meanings(list(one.ways)[:shown], (one.question,))
     named += [ONE_WAY] if one_way(one.question) and by_host(one.question) else []
     if mixes_launches(one.question.conditions, one.ways):
-        waited = any(other.question.movement == one.question.movement and by_host(other.question) for other in found)
-        named.append(f"{LAUNCHES_ASIDE}{'; `linkscope choose RUN` answers with it.' if waited else '.'}")
+        waited = any(map(partial(_waits_for, one), found))
+        named.append(f"{LAUNCHES_ASIDE}: `{'linkscope choose RUN' if waited else 'run --clock host'}`.")
     return [*filter(None, ["; ".join((*marks, *rates))]), *named, *settings, *more]

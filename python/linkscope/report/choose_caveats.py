@@ -18,16 +18,19 @@ ALIKE, ALIKE_IN_MODEL = (
 )
 OF_PATHS = " Of several pairs of devices the one in the middle counts."
 LAUNCHES_ASIDE = (
-    "kernel-copy: a kernel of your own; copy-engine: cudaMemcpyAsync or hipMemcpyAsync (PyTorch's copy_), a call each. "
-    "The device's clock leaves out kernel-copy's launch"
+    "kernel-copy: inside a kernel of your own that runs, all repeats in one launch; copy-engine: a call each, "
+    "cudaMemcpyAsync or hipMemcpyAsync (PyTorch's copy_). Which is best for copies called one by one the host's clock "
+    "tells"
 )
-LAUNCHES = f"{LAUNCHES_ASIDE}, microseconds that the host's clock has."
+LAUNCHES = f"{LAUNCHES_ASIDE} (`run --clock host`)."
 WITH_CALLS = (
     "Pageable memory: by the device's clock its time holds the calls, pinned memory's does not; `run --clock host` "
     "compares them."
 )
 _OWN = " in xccl"
 _DRIVEN = "push, pull: driven by the source's side, by the destination's"
+_ONE_SIDED = "call=put, get: MPI_Put, MPI_Get, each waited for"
+_MANY_ONE_SIDED = "call=put-window, get-window: many of MPI_Put, MPI_Get, then one wait"
 NAMED = {
     "xccl-": "xccl: NCCL or RCCL",
     "direct-": direct_text.OF_COLLECTIVES,
@@ -39,12 +42,15 @@ NAMED = {
     "HSA_ENABLE_SDMA=0": "HSA_ENABLE_SDMA=0: the runtime copies by kernels, not by copy engines, where you set that",
     "ipc-": "ipc-copy, ipc-kernel: into another process's mapped memory, by a copy engine or a kernel of your own, "
     "which that process is not told of",
-    " call=put": "call=put: MPI_Put",
-    " push": _DRIVEN,
-    " pull": _DRIVEN,
+    " call=put ": _ONE_SIDED,
+    " call=get ": _ONE_SIDED,
+    " call=put-window ": _MANY_ONE_SIDED,
+    " call=get-window ": _MANY_ONE_SIDED,
+    " push ": _DRIVEN,
+    " pull ": _DRIVEN,
     "shm-copy": "shm-copy: copies into shared memory, where the receiver reads them; mpi: into the receiver's own",
 }
-"""Parts of ways' names that say little."""
+"""Parts of ways' names that say little; a space at an end is the end of a word."""
 NO_PLAIN = "in plain device memory not measured"
 OF_CACHES = (
     "warm caches: the same memory again and again; without that word other memory each time, which no cache holds."
@@ -59,7 +65,7 @@ STILL_ASSUMED = (
 )
 _WITHIN_ONE = "that one of these runs has and no other: their intervals hold within that run."
 SOME_OF_ONE_RUN, ALL_OF_ONE_RUN = (
-    f"One run alone: with figures {_WITHIN_ONE}",
+    f"In part of one run, as titles say: with figures {_WITHIN_ONE}",
     f"Every answer has figures {_WITHIN_ONE}",
 )
 ONE_WAY = "One way: a message until an empty one has answered it (`send`)."
@@ -100,6 +106,13 @@ def caveats(found: Choices) -> list[str]:
         told.append("Messages of 0 B move nothing, and are not ranked.")
     if found.assumed:
         told.append(f"Left out: sizes at which the time of any way is {wording.OF_NO_SOURCE}. {STILL_ASSUMED}")
+    asked = [one.question for one in found.answers]
+    if any(map(_many_under_way, found.unrivalled)):
+        told.append(OF_WINDOWS if any(map(one_way, asked)) else f"{OF_WINDOWS} {SENT_SO}")
+    waited = {one.movement for one in asked if one.memory == ANY and by_host(one)}
+    every = (*found.unrivalled, *asked)
+    if any(CALLS_INCLUDED in one.conditions[0] and one.movement not in waited for one in every):
+        told.append(WITH_CALLS)
     return told
 
 
@@ -111,15 +124,9 @@ def glossary(found: Choices) -> list[str]:
         told = [text.replace(NAMED[_OWN], f"{NAMED[_OWN]}, {NO_PLAIN}") for text in told]
     told += [OF_CACHES] if _of_two_states(asked) else []
     told += _kinds_of_links(found)
-    if any(map(_many_under_way, found.unrivalled)):
-        told.append(OF_WINDOWS if any(map(one_way, asked)) else f"{OF_WINDOWS} {SENT_SO}")
     told += [ONE_WAY] if any(one_way(one.question) and by_host(one.question) for one in found.answers) else []
     if any(one.launches_aside for one in found.answers):
         told.append(LAUNCHES)
-    every = (*found.unrivalled, *asked)
-    waited = {one.movement for one in asked if one.memory == ANY and by_host(one)}
-    if any(CALLS_INCLUDED in one.conditions[0] and one.movement not in waited for one in every):
-        told.append(WITH_CALLS)
     return told
 
 
@@ -199,7 +206,7 @@ def meanings(rivals: Iterable[str], questions: Iterable[Question]) -> list[str]:
     """What names of ways and conditions mean that say little by themselves: a sentence each, may be none."""
     ways = set(rivals)
     conditions = {word for one in questions for word in one.conditions}
-    told = [*ways, *(f" {word}" for word in conditions)]
+    told = [*(f"{name} " for name in ways), *(f" {word} " for word in conditions)]
     named = list(dict.fromkeys(text for part, text in NAMED.items() if any(part in name for name in told)))
     graphs = any(word.startswith(GRAPH_OF) for word in conditions)
     halved = any("ping-pong" in word for word in conditions)

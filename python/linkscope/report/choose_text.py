@@ -47,6 +47,7 @@ COST_WIDTH = 9
 """Of a column with what a way costs at a size."""
 CLEAR = 1.05
 """Where a factor is larger than what it surely is by so much, both are told."""
+EXPORTED = "linkscope choose RUN --export json -o FILE  for programs; -h names more forms"
 ALONE = "Not done in two ways that are timed alike, at the same sizes:"
 OF_UNDECIDED = "+12 % ?: costs more by its median, but intervals cannot tell it from the best."
 
@@ -56,39 +57,37 @@ _PLAIN = re.compile(r"\w[\w.-]*", re.ASCII)
 
 
 def show(found: Choices, node: str, console: Console, asked: Asked = (), grounds: Sequence[str] = ()) -> None:
-    """In at most 40 lines: what applications are ``asked`` about, the answers that matter most, the others counted.
-    ``grounds``: what else the figures rest on."""
-    head, legend = _head(found, node, asked, grounds), _legend(found, asked)
-    console.print(head)
-    matter = [one for one in found.answers if not one.equals]
-    foot = _rest(found, len(matter), len(matter))
-    apart = 2
-    taken = apart + sum(len(console.render_lines(part, pad=False)) for part in (head, legend, foot))
-    left, shown = MOST_LINES - taken, 0
-    tiers = dict.fromkeys(one.question.tier for one in matter if one.question.tier)
+    """In at most 40 lines of 80 columns: what applications are ``asked`` about, the answers that matter most, what
+    their words mean, the other answers counted. ``grounds``: what else the figures rest on."""
+    head, matter = _head(found, node, asked, grounds), [one for one in found.answers if not one.equals]
+    worst = sorted(matter, key=stakes)[:1]
+    exported = [Text(EXPORTED, style="dim")] if found.answers and not found.modelled else []
+    alone: tuple[RenderableType, ...] = (head, Text(""), _rest(found, len(matter), len(matter)), *exported)
+    fixed = _height(alone, console)
+    told: list[list[list[Choice]]] = []
+
+    def fits(more: list[list[Choice]]) -> bool:
+        blocks = [*told, more]
+        answers = sum(_height([_block(some, console.width)], console) for some in blocks)
+        return fixed + answers + _height([_legend(found, worst + _answers_of(blocks))], console) <= MOST_LINES
+
     for block in _blocks(matter):
         fitting = (block[:count] for count in range(len(block), 0, -1))
-        least = [] if shown else block[:1]
-        told = next((some for some in fitting if _height(some, console) <= left), least)
-        if told:
-            console.print(_block(told, console.width))
-            left -= _height(told, console)
-            shown += sum(map(len, told))
-            tiers = {
-                tier: None for tier in tiers if not any(tier == one.question.tier for some in told for one in some)
-            }
-        if len(told) < len(block):
+        some = next((some for some in fitting if fits(some)), [] if told else block[:1])
+        told += [some] if some else []
+        if len(some) < len(block):
             break
-    if shown:
-        console.print()
-    console.print(legend)
-    rest = _rest(found, len(matter), len(matter) - shown, tuple(tiers))
-    if rest:
-        console.print(rest)
-    if found.answers and not found.modelled:
-        console.print(
-            Text("linkscope choose RUN --export json -o FILE  for programs; -h names more forms", style="dim")
-        )
+    shown = _answers_of(told)
+    tiers = dict.fromkeys(one.question.tier for one in matter if one.question.tier)
+    hidden = tuple(tier for tier in tiers if not any(tier == one.question.tier for one in shown))
+    blocks = [_block(some, console.width) for some in told]
+    below = [_legend(found, worst + shown), _rest(found, len(matter), len(matter) - len(shown), hidden), *exported]
+    for part in (head, *blocks, *([Text("")] if blocks else []), *filter(None, below)):
+        console.print(part)
+
+
+def _answers_of(blocks: Iterable[Sequence[Sequence[Choice]]]) -> list[Choice]:
+    return [one for block in blocks for some in block for one in some]
 
 
 def _rest(found: Choices, matter: int, hidden: int, tiers: Sequence[str] = ()) -> Text:
@@ -111,9 +110,10 @@ def _links(tiers: Sequence[str]) -> str:
 
 
 def show_all(found: Choices, node: str, console: Console, asked: Asked = (), grounds: Sequence[str] = ()) -> None:
-    """Every answer, each with what every way costs at every size; else as ``show``."""
+    """Every answer, each with what every way costs at every size, below what the words of all mean; else as
+    ``show``."""
     console.print(_head(found, node, asked, grounds))
-    console.print(_legend(found, asked))
+    console.print(_legend(found, found.answers))
     if any(cost(at, name).endswith(UNDECIDED) for one in found.answers for at in one.sizes for name in at.best):
         console.print(Text(OF_UNDECIDED, style="dim"))
     for answer in found.answers:
@@ -181,10 +181,10 @@ def _dearest(answer: Choice) -> str:
     """What the wrong way costs, where it costs most."""
     assert answer.dearest is not None
     share, name, at = answer.dearest
-    surely, unknown = _floored(1 + dict(at.least).get(name, share)), {name, at.excess[0][0]} & {*at.unknown}
+    least, unknown = 1 + dict(at.least).get(name, share), {name, at.excess[0][0]} & {*at.unknown}
     best_way, by_median = way(at.excess[0][0]), f"{1 + share:.3g}"
-    bound = 1 < surely < (1 + share) / CLEAR and not unknown
-    several = f"at least {surely:g} times as long as {best_way} ({by_median} by the median)"
+    bound = _floored(least) > 1 and least < (1 + share) / CLEAR and not unknown and not answer.modelled
+    several = f"at least {_floored(least):g} times as long as {best_way} ({by_median} by the median)"
     times = several if bound else f"{by_median} times as long as {best_way}"
     if unknown:
         times += f" by medians with {wording.TOO_WIDE}"
@@ -269,19 +269,19 @@ def _on_host(answer: Choice) -> bool:
 
 
 def _head(found: Choices, node: str, asked: Sequence[WorkloadTable], grounds: Sequence[str]) -> Group:
-    """Title, verdict, caveats."""
+    """Title, verdict, what limits it, caveats."""
     title = Text(node, style="bold")
     if found.modelled:
         title.append(f"  {wording.MODELLED}", style="bold yellow")
-    warnings = [Text(text, style="yellow") for text in (*caveats(found), *grounds)]
-    return Group(title, Text(verdict(found, asked), style="bold"), *warnings)
-
-
-def _legend(found: Choices, asked: Asked) -> Group:
-    """How the answers are read, and what the words of verdict and answers mean; may be empty."""
     named = dict.fromkeys(text for one in asked[:MOST_ASKED] for text in workload_text.meanings(one))
+    warnings = [Text(text, style="yellow") for text in (*caveats(found), *grounds)]
+    return Group(title, Text(verdict(found, asked), style="bold"), *map(Text, named), *warnings)
+
+
+def _legend(found: Choices, shown: Sequence[Choice]) -> Text:
+    """How answers are read, and what the words of those that are ``shown`` mean; may be empty."""
     reading = [read_as(found)] if found.answers else []
-    return Group(*(Text(text, style="dim") for text in (*named, *reading, *glossary(found))))
+    return Text("\n".join([*reading, *glossary(replace(found, answers=tuple(shown)))]), style="dim")
 
 
 def by_ranges(answers: Iterable[Choice]) -> list[list[Choice]]:
@@ -312,8 +312,8 @@ def _collective(question: Question) -> tuple[str, str]:
     return (name, where) if on and " " not in name else ("", question.movement)
 
 
-def _height(block: Sequence[Sequence[Choice]], console: Console) -> int:
-    return len(console.render_lines(_block(block, console.width), pad=False))
+def _height(parts: Iterable[RenderableType], console: Console) -> int:
+    return sum(len(console.render_lines(part, pad=False)) for part in parts)
 
 
 def _block(block: Sequence[Sequence[Choice]], width: int, most: int = MOST_SIZES) -> Group:
@@ -370,15 +370,25 @@ def _range_lines(spans: Sequence[tuple[str, SizeRange, str]], width: int) -> lis
         if beside:
             line.pad_right(max(start + sized + GAP + ways + GAP - len(line), 0))
         if len(line) > width:
-            beside_sizes = Table.grid()
-            told_alone, named = line.divide([len(line) - len(best(one))])
-            beside_sizes.add_row(told_alone, named)
-            lines.append(beside_sizes)
+            alone, named = line.divide([len(line) - len(best(one))])
+            lines += _beside(alone, named, width)
         else:
             lines.append(line.append(costs(one), style="dim") if beside else line)
         if not beside and costs(one):
             lines.append(Padding(words(costs(one), "dim"), (0, 0, 0, start + INDENT)))
     return lines
+
+
+def _beside(sizes: Text, ways: Text, width: int) -> list[RenderableType]:
+    """Ways in lines of their own column, or below where they find no room there."""
+    longest = max(map(len, ways.plain.split()))
+    if len(sizes) + longest > width:
+        return [sizes, Padding(ways, (0, 0, 0, len(sizes) - len(sizes.plain.lstrip()) + INDENT))]
+    grid = Table.grid()
+    grid.add_column(no_wrap=True, min_width=len(sizes))
+    grid.add_column(overflow="fold")
+    grid.add_row(sizes, ways)
+    return [grid]
 
 
 def together(spans: Sequence[SizeRange]) -> SizeRange:

@@ -82,7 +82,7 @@ def styles(table: CurveSet) -> list[Style]:
     """A style per curve: each its colour while they last, else a colour per way of moving and a dash per place.
 
     Where all have one place, a dash for each turn of the colours. Of several runs a colour per series and a dash per
-    run. Curves without a figure use none up.
+    run, of one series alone a colour per run. Curves without a figure use none up.
     """
     drawn = [curve for curve in table.curves if any(point.headline is not None for point in curve.points)]
     found = iter(_styles(drawn))
@@ -90,10 +90,12 @@ def styles(table: CurveSet) -> list[Style]:
 
 
 def _styles(curves: Sequence[Curve]) -> list[Style]:
-    of_runs = [(curve.series.removesuffix(curve.run), curve.run) for curve in curves if curve.run]
-    series, runs = list(dict(of_runs)), list(dict.fromkeys(run for _, run in of_runs))
+    of_runs = [curve.beside for curve in curves if curve.beside is not None]
+    series = list(dict(of_runs))
     if len(series) > 1:
-        return [Style(series.index(name) % COLOURS, DASHES[runs.index(run) % len(DASHES)]) for name, run in of_runs]
+        return [Style(series.index(name) % COLOURS, DASHES[run % len(DASHES)]) for name, run in of_runs]
+    if of_runs:
+        return [Style(run % COLOURS, "") for _, run in of_runs]
     if len(curves) <= COLOURS:
         return [Style(number, "") for number in range(len(curves))]
     named = [curve.series.partition(", ") for curve in curves]

@@ -41,7 +41,10 @@ UNPUBLISHED = "linkscope does not know what is usual for"
 MOST_OPEN = 2
 """Figures that may be short, to be named each."""
 OF_SIBLINGS = "siblings: what good ones among them reach in this run, as nothing is known of them"
-ONE_OF_EACH = "Of each way the size furthest below what is expected; `show` may have others."
+ONE_OF_EACH = (
+    "Of each way the size and clock (the host's has calls in it) furthest below what is expected; `show` may have "
+    "others."
+)
 EARLIER = (
     "`linkscope compare BASE RUN` holds a run against an earlier one; those of CPUs and processes want two runs of each"
 )

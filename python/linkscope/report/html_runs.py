@@ -111,7 +111,7 @@ def side_by_side(whole: Sequence[Excerpt]) -> SideBySide:
         of = found.summary
         under = tuple(found.what for found in spoilers(run))
         if heads:
-            opening = _ordered(opening, heads[0].opening)
+            opening = in_order_of(heads[0].opening, opening)
         heads.append(RunHead(_name(runs, number), run.node.name, started, opening, of.modelled, of.imported, under))
         lines = [(line, table) for table in found.tables if (line := table_summary(table)) is not None]
         tables.append({_key(line): _RunTable(table, line) for line, table in lines})
@@ -139,7 +139,7 @@ def side_by_side(whole: Sequence[Excerpt]) -> SideBySide:
     )
 
 
-def _ordered(opening: Opening, like: Opening) -> Opening:
+def in_order_of(like: Opening, opening: Opening) -> Opening:
     """What to use for what in the order of another opening, what only this one has last."""
     places = {moved: place for place, (moved, _) in enumerate(like.use)}
     return replace(opening, use=tuple(sorted(opening.use, key=lambda use: places.get(use[0], len(places)))))

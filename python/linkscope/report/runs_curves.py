@@ -27,14 +27,14 @@ class RunsCurves:
 def runs_curves(names: Sequence[str], tables: Sequence[Table | None]) -> RunsCurves | None:
     """Of one table in each run, None where a run has none. A series is drawn if another run has cases of it; where all
     are too many for one picture, the best points of each run. None where fewer than two runs share two cases."""
-    found = [(name, table) for name, table in zip(names, tables, strict=True) if isinstance(table, CurveSet)]
+    found = [(number, table) for number, table in enumerate(tables) if isinstance(table, CurveSet)]
     if not found:
         return None
     shared = [_shared(table, [other for _, other in found if other is not table]) for _, table in found]
     if sum(map(bool, shared)) < 2:
         return None
-    count = sum(map(len, shared))
-    if count > MOST_SERIES:
+    crowded = sum(map(len, shared)) > MOST_SERIES
+    if crowded:
         shared = [[best_of(series)] if series else [] for series in shared]
     heading = found[0][1].heading
     every = [table.heading for _, table in found]
@@ -45,8 +45,12 @@ def runs_curves(names: Sequence[str], tables: Sequence[Table | None]) -> RunsCur
         bounds=(),
     )
     named = [
-        Curve(f"{curve.series}, {name}" if curve.series else name, tuple(_in_unit(curve.points, heading.unit)), name)
-        for (name, _), series in zip(found, shared, strict=True)
+        Curve(
+            f"{curve.series}, {names[number]}" if curve.series else names[number],
+            tuple(_in_unit(curve.points, heading.unit)),
+            ("best" if crowded else curve.series, number),
+        )
+        for (number, _), series in zip(found, shared, strict=True)
         for curve in series
         if curve.points
     ]

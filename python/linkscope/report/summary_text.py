@@ -19,6 +19,8 @@ from linkscope.report.grid import GAP, empty_grid
 EACH = "a process each"
 """Of a way to move bytes what a short line leaves out."""
 BUSBW = "busbw"
+LEAST_ROOM = 16
+"""Of a table's title, however narrow the terminal is."""
 MOST_LINES_BELOW = 2
 """Of a table's title on one screen."""
 HEADS = ("slowest", "fastest", "unit", "of peak")
@@ -113,7 +115,7 @@ def table_lines(lines: Sequence[TableSummary], width: int, below: Sequence[str] 
 
 def _below(text: str, room: int) -> list[str]:
     """What stands below a title, in lines; of a text longer than they hold the last loses its middle."""
-    lines = wrap(text, room, initial_indent="  ", subsequent_indent="    ")
+    lines = wrap(text, max(room, LEAST_ROOM), initial_indent="  ", subsequent_indent="    ")
     if len(lines) <= MOST_LINES_BELOW:
         return lines
     kept = lines[: MOST_LINES_BELOW - 1]

@@ -127,6 +127,8 @@ def _threads(table: DataFrame) -> str:
     several = best["enough_threads"] > best["fewest_threads"]
     open_ = "" if best["clear"] else ", but intervals cannot tell the two apart"
     faster = f", which is x{best['speedup']:.3g} that of {best['fewest_threads']}{open_}" if several else ""
+    if not several and not best["surely_best"]:
+        faster = ", which intervals cannot tell from that of more"
     return (
         f"{enough}{open_ended} {reach} the best rate past caches, {wording.value(best['gbps'])} GB/s{faster} "
         f"({words(best['path'], _work(best))})."
