@@ -118,6 +118,15 @@ def test_a_sweep_gives_way_to_remarks_and_keeps_its_ends(remarks: int) -> None:
     assert any(line.startswith("linkscope choose") for line in told)
 
 
+def test_collectives_give_way_to_remarks_and_say_where_their_names_are_explained() -> None:
+    run = readable(RUNS / "h200x4-direct.jsonl")
+    told = brief(replace(run, notices=tuple(f"notice {number} " * 12 for number in range(5))))
+    assert len(told) <= brief_text.MOST_LINES
+    assert brief_text.NAMED_ELSEWHERE in told
+    assert {"1 MiB", "1 GiB"} <= {" ".join(line.split()[:2]) for line in told}
+    assert brief_text.NAMED_ELSEWHERE not in brief(run)
+
+
 def test_long_reasons_and_many_remarks_do_not_make_it_longer() -> None:
     run = made.run(4)
     failed = [made.not_ok(row.case, "failed", "something long went wrong " * 40) for row in run.rows]

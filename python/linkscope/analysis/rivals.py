@@ -7,7 +7,8 @@ from collections.abc import Iterable, Sequence
 from linkscope.analysis.cell import Cell
 
 BOTH_WAYS = "both ways"
-APART = ("in-kernel", "window", BOTH_WAYS)
+IN_KERNEL = "in-kernel"
+APART = (IN_KERNEL, "window", BOTH_WAYS)
 """Words of a regime whose figures are better than those of one call one way: less is timed, or more bytes count."""
 
 

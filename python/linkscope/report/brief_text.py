@@ -51,6 +51,9 @@ MOST_COUNT_LINES = 2
 MOST_VERDICT_LINES = 7
 MOST_GAP_LINES = 3
 MOST_ODD = 3
+LEAST_ODD_LINES = 2
+"""The heading and one of them, where others find no room."""
+NAMED_ELSEWHERE = "`linkscope choose RUN` says what the names mean"
 MOST_REASONS = 6
 
 
@@ -96,17 +99,28 @@ def _show(
     meanings = [Text(text) for text in named]
     verdict = _verdict(run, found, diagnosis, meanings, console)
     top: list[RenderableType] = [*_origin(run, found, console), *lacks, *verdict, *head]
-    below: list[RenderableType] = [*_odd(run, found, lines, diagnosis, console), *foot]
-    above = top
+    odd_lines = _odd(run, found, lines, diagnosis, console)
+    below: list[RenderableType] = [*odd_lines, *foot]
+    sized: list[RenderableType] = []
+
+    def is_long() -> bool:
+        return _height(console, *top, *sized, *below) + LEAST_OF_TABLES > MOST_LINES
+
     for most in range(by_size_text.MOST_SIZES, FEWEST_SIZES - 1, -1) if sizes else ():
-        above = [*top, Text(""), *by_size_text.lines(sizes, console, most), *_stand_ins(sizes[0], run)]
-        if _height(console, *above, *below) + LEAST_OF_TABLES <= MOST_LINES:
+        sized = [Text(""), *by_size_text.lines(sizes, console, most), *_stand_ins(sizes[0], run)]
+        if not is_long():
             break
-    while _height(console, *above, *below) + LEAST_OF_TABLES > MOST_LINES and any(map(_optional, below)):
+    while is_long() and any(map(_optional, below)):
         below.remove(next(filter(_optional, reversed(below))))
-    while meanings and _height(console, *above, *below) + LEAST_OF_TABLES > MOST_LINES:
+    while meanings and is_long():
         gone = meanings.pop()
-        above = [part for part in above if part is not gone]
+        top = [part for part in top if part is not gone]
+    if sizes and is_long():
+        table = by_size_text.lines(sizes, console, FEWEST_SIZES, most_named=0)
+        sized = [Text(""), *table, *_stand_ins(sizes[0], run), Text(NAMED_ELSEWHERE, style="dim")]
+    while len(odd_lines) > LEAST_ODD_LINES and is_long():
+        below.remove(odd_lines.pop())
+    above = [*top, *sized]
     matrix = between_gpus(found.tables, found.summary.tables)
     drawn = _matrix(matrix, console) if matrix is not None else ""
     used = _height(console, *above, *below)
@@ -252,6 +266,9 @@ def _print_tables(
         return
     assumed = any(line.best.assumed for line in lines)
     foot = Text(f"{wording.ASSUMED} {no_source}", style="dim") if assumed else None
+    if sizes and room < LEAST_TABLES + HEAD_LINES + 2:
+        console.print(Text(f"{wording.count(len(lines), 'table')} with --full", style="dim"))
+        return
     most = max(LEAST_TABLES, room - HEAD_LINES - 1 - (_height(console, foot) if foot else 0))
     lines, left = _once_each(lines, most)
     each = 1 + MOST_LINES_BELOW if all(map(best_at, lines)) else 1

@@ -21,6 +21,8 @@ from linkscope.report.choose_text import title
 from linkscope.report.grid import GAP
 
 MOST_SIZES = 7
+MOST_NAMED = 9
+"""Sentences on what words mean: all that there are."""
 RATES_FROM = 256 << 10
 """Bytes. Below it a time says more than a rate."""
 LEAST_WIDTH = 9
@@ -34,9 +36,11 @@ _BREAKS = re.compile(r"(?<!\bin)(?<!\bto)(?<!\bfrom) ")
 """Where a way's name may be broken: not before its memory."""
 
 
-def lines(found: Sequence[BySize], console: Console, most: int = MOST_SIZES) -> list[Text]:
-    """The first of ``found``, of which there is one at least, as a table of at most so many sizes, and what is not in
-    it, with what shows it."""
+def lines(
+    found: Sequence[BySize], console: Console, most: int = MOST_SIZES, most_named: int = MOST_NAMED
+) -> list[Text]:
+    """The first of ``found``, of which there is one at least, as a table of at most so many sizes, at most so many
+    sentences on what its words mean, and what is not in it, with what shows it."""
     one = found[0]
     sizes = one.picks(most)
     labels = _aligned([(wording.size(size), _unit(size)) for size in sizes])
@@ -51,7 +55,7 @@ def lines(found: Sequence[BySize], console: Console, most: int = MOST_SIZES) -> 
     told.append(Text("─" * (len(blank) + sum(column.width + GAP for column in columns))))
     for number, label in enumerate(labels):
         told.append(_line(label, [column.cells[number].rjust(column.width) for column in columns]))
-    below = (part for text in _below(found, sizes, len(columns)) for part in wrap(text, console.width))
+    below = (part for text in _below(found, sizes, len(columns), most_named) for part in wrap(text, console.width))
     return [*told, *(Text(part, style="dim") for part in below)]
 
 
@@ -134,7 +138,7 @@ def _waits_for(one: BySize, other: BySize) -> bool:
     return by_host(other.question) and same and conditions == [*one.question.conditions[1:]] and len(kernels) > 1
 
 
-def _below(found: Sequence[BySize], sizes: Sequence[int], shown: int) -> list[str]:
+def _below(found: Sequence[BySize], sizes: Sequence[int], shown: int, most_named: int) -> list[str]:
     one = found[0]
     left = len(one.ways) - shown
     marks = ["* fastest, or within 1 %"] if len(one.ways) > 1 else []
@@ -157,4 +161,4 @@ def _below(found: Sequence[BySize], sizes: Sequence[int], shown: int) -> list[st
     if mixes_launches(one.question.conditions, one.ways):
         waited = any(map(partial(_waits_for, one), found))
         named.append(f"{LAUNCHES_ASIDE}: `{'linkscope choose RUN' if waited else 'run --clock host'}`.")
-    return [*filter(None, ["; ".join((*marks, *rates))]), *named, *settings, *more]
+    return [*filter(None, ["; ".join((*marks, *rates))]), *named[:most_named], *settings, *more]

@@ -11,7 +11,7 @@ from rich.text import Text
 
 from linkscope.analysis.cell import MODELS_CLOCK, Cell
 from linkscope.analysis.headline import BUS, RATE_UNIT
-from linkscope.analysis.rivals import set_apart
+from linkscope.analysis.rivals import IN_KERNEL, set_apart
 from linkscope.analysis.summary import Grouped, Summary, TableSummary
 from linkscope.report import wording
 from linkscope.report.grid import GAP, empty_grid
@@ -74,7 +74,7 @@ def best_at(line: TableSummary) -> str:
 def _kind(entry: Cell) -> str:
     """The word of its regime that sets it apart."""
     word = set_apart(entry.regime)
-    return "in-kernel (without a launch)" if word == "in-kernel" else word
+    return f"{word} (without a launch)" if word == IN_KERNEL else word
 
 
 def _words(entry: Cell, clock: str) -> list[str]:

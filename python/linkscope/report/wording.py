@@ -25,7 +25,7 @@ from linkscope.analysis.headline import (
 from linkscope.analysis.layers import Added, Layer
 from linkscope.analysis.leaders import Leader
 from linkscope.analysis.peak import ABOVE
-from linkscope.analysis.rivals import rivals, set_apart
+from linkscope.analysis.rivals import IN_KERNEL, rivals, set_apart
 from linkscope.analysis.scaling import TOGETHER
 from linkscope.analysis.summary import ABOVE_PEAK, DEFAULT_PRECISION, Summary, TableSummary
 from linkscope.machine.node import Node
@@ -62,7 +62,7 @@ CONSEQUENCES = {
 }
 """Words of the engine's remarks, and what they mean for the figures."""
 NO_RIVALS = {
-    "in-kernel": "in-kernel is no rival of the others: its time holds no launch, so only a kernel of yours gets it",
+    IN_KERNEL: "in-kernel is no rival of the others: its time holds no launch, so only a kernel of yours gets it",
     "window": "window is no rival of the others: many messages are on their way at once",
     "both ways": "both ways is no rival of the others: the bytes of both directions count",
 }
