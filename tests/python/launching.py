@@ -62,7 +62,8 @@ class Bench:
 
     def records(self, path: Path) -> list[dict[str, Any]]:
         """All whole lines of a run file."""
-        return [json.loads(line) for line in path.read_text().splitlines()]
+        lines = path.read_text().splitlines(keepends=True)
+        return [json.loads(line) for line in lines if line.endswith("\n")]
 
 
 def add_engine(directory: Path, name: str, source: Path = FAKE) -> Path:
