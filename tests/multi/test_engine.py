@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import shutil
@@ -300,9 +301,15 @@ def test_ranks_killed_in_the_first_case_leave_no_shared_memory(multi_run: MultiR
     before = set(FOLDER.iterdir())
     wait_until(lambda: Path("a.jsonl").exists() and bool(multi_run.groups))
     killed = [multi_run.groups[0]["processes"][rank]["pid"] for rank in ranks]
-    noted = multi_run.bench.folder.glob
-    wait_until(lambda: any(noted("linkscope-*/segments")) or process.poll() is not None)
-    assert mapped_by(killed[0]) - before
+
+    def all_noted() -> bool:
+        files = multi_run.bench.folder.glob("linkscope-*/segments")
+        lines = (line for file in files for line in file.read_text().splitlines(keepends=True))
+        noted = {FOLDER / json.loads(line)[0] for line in lines if line.endswith("\n")}
+        left = {path for path in mapped_by(killed[0]) - before if path.exists()}  # some are unlinked by now
+        return bool(noted) and left <= noted
+
+    wait_until(lambda: all_noted() or process.poll() is not None)
     assert not multi_run.statuses
     for pid in killed:
         os.kill(pid, signal.SIGKILL)

@@ -199,6 +199,14 @@ def test_a_model_has_no_median_and_a_bound_is_no_rounding() -> None:
     assert all("14" in text for text in told)
 
 
+def test_copies_by_the_hosts_clock_alone_are_explained() -> None:
+    found = modelled("default", "h200x4")
+    copies = [one for one in found.answers if any(name.startswith("kernel-copy") for name in one.rivals)]
+    by_host = replace(found, answers=tuple(replace(one, launches_aside=False) for one in copies))
+    assert choose_caveats.COPIES in choose_caveats.glossary(by_host)
+    assert choose_caveats.COPIES not in choose_caveats.glossary(replace(by_host, answers=()))
+
+
 def test_words_are_explained_where_they_stand() -> None:
     ways = ("mpi call=put from device to device", "mpi call=get-window", "copy-engine push")
     told = " ".join(choose_caveats.meanings(ways, ()))

@@ -23,6 +23,7 @@ LAUNCHES_ASIDE = (
     "tells"
 )
 LAUNCHES = f"{LAUNCHES_ASIDE} (`run --clock host`)."
+COPIES = "kernel-copy: a kernel of your own; copy-engine: cudaMemcpyAsync or hipMemcpyAsync (PyTorch's copy_)."
 WITH_CALLS = (
     "Pageable memory: by the device's clock its time holds the calls, pinned memory's does not; `run --clock host` "
     "compares them."
@@ -127,6 +128,8 @@ def glossary(found: Choices) -> list[str]:
     told += [ONE_WAY] if any(one_way(one.question) and by_host(one.question) for one in found.answers) else []
     if any(one.launches_aside for one in found.answers):
         told.append(LAUNCHES)
+    elif any(name.startswith(("kernel-copy", "copy-engine")) for one in found.answers for name in one.rivals):
+        told.append(COPIES)
     return told
 
 
