@@ -77,10 +77,12 @@ def test_what_was_sent_one_at_a_time_needs_no_other_run() -> None:
 
 
 def test_several_kinds_of_links_have_a_pair_each() -> None:
-    told = [text for text in choose_caveats.glossary(modelled("default", "frontier")) if "Links, a pair each" in text]
+    found, other = modelled("default", "frontier"), modelled("default", "h200x4")
+    told = [text for text in choose_caveats.glossary(found, ()) if "Links, a pair each" in text]
     assert len(told) == 1
     assert "quad gpu:0>gpu:1; single gpu:0>gpu:2" in told[0]
-    assert not any("Links, a pair each" in text for text in choose_caveats.glossary(modelled("default", "h200x4")))
+    assert told[0] in printed(found), "the screen names kinds of which it shows nothing"
+    assert not any("Links, a pair each" in text for text in choose_caveats.glossary(other, other.answers))
 
 
 def test_paths_on_which_other_ways_come_next_are_told_apart() -> None:
@@ -113,7 +115,7 @@ def test_of_several_paths_a_cost_is_partial_where_it_is_for_all() -> None:
 @pytest.mark.parametrize(("run", "told"), [("h200x4-direct", True), ("h200x4-packets", False)])
 def test_nccl_in_memory_of_its_own_alone_is_said_to_be_so(run: str, told: bool) -> None:
     found = choose(figures(RunFile.read(RUNS / f"{run}.jsonl")))
-    assert any(choose_caveats.NO_PLAIN in text for text in choose_caveats.glossary(found)) is told
+    assert any(choose_caveats.NO_PLAIN in text for text in choose_caveats.glossary(found, found.answers)) is told
 
 
 def test_the_headline_of_one_run_of_cpus_says_so() -> None:
@@ -203,8 +205,8 @@ def test_copies_by_the_hosts_clock_alone_are_explained() -> None:
     found = modelled("default", "h200x4")
     copies = [one for one in found.answers if any(name.startswith("kernel-copy") for name in one.rivals)]
     by_host = replace(found, answers=tuple(replace(one, launches_aside=False) for one in copies))
-    assert choose_caveats.COPIES in choose_caveats.glossary(by_host)
-    assert choose_caveats.COPIES not in choose_caveats.glossary(replace(by_host, answers=()))
+    assert choose_caveats.COPIES in choose_caveats.glossary(by_host, by_host.answers)
+    assert choose_caveats.COPIES not in choose_caveats.glossary(by_host, ())
 
 
 def test_words_are_explained_where_they_stand() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import os
 import resource
 import signal
 from collections.abc import Iterator
@@ -50,6 +51,20 @@ def test_what_is_written_is_read_back(tmp_path: Path) -> None:
     assert [one.id for one in run.rows] == ["a", "b"]  # the plan's order, not that of writing
     assert run.with_status("failed")[0].reason == "broken"
     assert (run.missing, run.notices, run.node.name) == ((), (), "n")
+
+
+def test_what_was_measured_is_on_disk_at_once_and_a_models_figures_cost_no_wait(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    synced: list[int] = []
+    monkeypatch.setattr(os, "fsync", synced.append)
+    writer = RunWriter.create(tmp_path / "a.jsonl", header("a", "b"))
+    after = []
+    for record in ({**row("a"), "modelled": True}, {**row("b"), "modelled": False}, {"record": "state"}):
+        writer.append(record)
+        after.append(len(synced))
+    writer.close()
+    assert after == [1, 2, 3]
 
 
 def test_of_two_rows_of_one_case_the_last_counts(tmp_path: Path) -> None:

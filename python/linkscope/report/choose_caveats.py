@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from linkscope.analysis.cell import CALLS_INCLUDED
-from linkscope.analysis.choose import ANY, GRAPH_OF, Choices, Question
+from linkscope.analysis.choose import ANY, GRAPH_OF, Choice, Choices, Question
 from linkscope.analysis.movement import BETWEEN_PROCESSES
 from linkscope.analysis.steadiness import APART, Disagreement
 from linkscope.report import direct_text, wording
@@ -117,18 +117,19 @@ def caveats(found: Choices) -> list[str]:
     return told
 
 
-def glossary(found: Choices) -> list[str]:
-    """What the words of its answers mean: a sentence or two each."""
-    asked = [one.question for one in found.answers]
-    told = meanings((name for one in found.answers for name in one.rivals), asked)
-    if _own_memory_alone(found):
+def glossary(found: Choices, shown: Sequence[Choice]) -> list[str]:
+    """What the words of the answers that are ``shown`` mean, and of all which links are of which kind: a sentence or
+    two each."""
+    asked = [one.question for one in shown]
+    told = meanings((name for one in shown for name in one.rivals), asked)
+    if _own_memory_alone(shown):
         told = [text.replace(NAMED[_OWN], f"{NAMED[_OWN]}, {NO_PLAIN}") for text in told]
     told += [OF_CACHES] if _of_two_states(asked) else []
     told += _kinds_of_links(found)
-    told += [ONE_WAY] if any(one_way(one.question) and by_host(one.question) for one in found.answers) else []
-    if any(one.launches_aside for one in found.answers):
+    told += [ONE_WAY] if any(one_way(one) and by_host(one) for one in asked) else []
+    if any(one.launches_aside for one in shown):
         told.append(LAUNCHES)
-    elif any(name.startswith(("kernel-copy", "copy-engine")) for one in found.answers for name in one.rivals):
+    elif any(name.startswith(("kernel-copy", "copy-engine")) for one in shown for name in one.rivals):
         told.append(COPIES)
     return told
 
@@ -144,11 +145,9 @@ def one_way(question: Question) -> bool:
     return BETWEEN_PROCESSES in question.movement and not any(word in question.conditions[0] for word in others)
 
 
-def _own_memory_alone(found: Choices) -> bool:
+def _own_memory_alone(shown: Iterable[Choice]) -> bool:
     """Whether collectives of NCCL or RCCL were measured in memory of its allocator, and in no other."""
-    own = [
-        f"{name} in {one.question.memory}" for one in found.answers for name in one.rivals if name.startswith("xccl")
-    ]
+    own = [f"{name} in {one.question.memory}" for one in shown for name in one.rivals if name.startswith("xccl")]
     return any(_OWN in name for name in own) and not any(" in device" in name for name in own)
 
 

@@ -105,8 +105,8 @@ def _rest(found: Choices, matter: int, hidden: int, tiers: Sequence[str] = ()) -
 
 
 def _links(tiers: Sequence[str]) -> str:
-    """ ", also on other kinds of links (single), where another way may be best"; empty without any."""
-    return f", also on other kinds of links ({' and '.join(tiers)}), where another way may be best" if tiers else ""
+    """ ", also on other kinds of links (single; dual), where another way may be best"; empty without any."""
+    return f", also on other kinds of links ({'; '.join(tiers)}), where another way may be best" if tiers else ""
 
 
 def show_all(found: Choices, node: str, console: Console, asked: Asked = (), grounds: Sequence[str] = ()) -> None:
@@ -281,7 +281,7 @@ def _head(found: Choices, node: str, asked: Sequence[WorkloadTable], grounds: Se
 def _legend(found: Choices, shown: Sequence[Choice]) -> Text:
     """How answers are read, and what the words of those that are ``shown`` mean; may be empty."""
     reading = [read_as(found)] if found.answers else []
-    return Text("\n".join([*reading, *glossary(replace(found, answers=tuple(shown)))]), style="dim")
+    return Text("\n".join([*reading, *glossary(found, shown)]), style="dim")
 
 
 def by_ranges(answers: Iterable[Choice]) -> list[list[Choice]]:

@@ -85,7 +85,7 @@ def _cell(at: AtSize, name: str) -> CostCell:
 
 def reading(choices: Choices) -> str:
     """How the answers are read, with what limits them."""
-    return " ".join([read_as(choices).replace(FULL, ""), *caveats(choices), *glossary(choices)])
+    return " ".join([read_as(choices).replace(FULL, ""), *caveats(choices), *glossary(choices, choices.answers)])
 
 
 def uses(choices: Choices) -> list[tuple[str, str]]:
