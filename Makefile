@@ -38,6 +38,7 @@ test:
 	@$(SETUP) --extra test $(TEST_BUILD)
 	@$(BIN)/python tools/check_layers.py
 	@$(BIN)/python tools/check_names.py
+	@$(BIN)/python tools/check_messages.py
 	@$(CTEST) --test-dir build/test >build/test/ctest.log 2>&1 & unit=$$!; \
 	$(ON_TEST_ENGINE) $(COMPILED) $(BIN)/python -m pytest $(TWO_AT_A_TIME) tests/python tests/multi; code=$$?; \
 	wait $$unit && tail -n 12 build/test/ctest.log || { cat build/test/ctest.log; code=1; }; exit $$code

@@ -35,16 +35,28 @@ ENGINE: dict[str, set[str]] = {
     },
 }
 PYTHON: dict[str, set[str]] = {
-    "machine": set(),
-    "plan": {"machine", "workload"},
-    "results": {"machine"},
-    "workload": set(),
-    "launch": {"machine", "plan", "results", "workload"},
-    "importers": {"machine", "plan", "results"},
-    "analysis": {"machine", "results", "workload"},
-    "report": {"machine", "results", "analysis", "workload"},
-    "cli": {"machine", "plan", "results", "launch", "importers", "analysis", "report", "workload"},
-    "notebook": {"machine", "plan", "results", "launch", "analysis", "report"},
+    "messages": set(),
+    "statistics": set(),
+    "machine": {"messages"},
+    "plan": {"messages", "statistics", "machine", "workload"},
+    "results": {"messages", "statistics", "machine"},
+    "workload": {"messages"},
+    "launch": {"messages", "statistics", "machine", "plan", "results", "workload"},
+    "importers": {"messages", "statistics", "machine", "plan", "results"},
+    "analysis": {"messages", "statistics", "machine", "results", "workload"},
+    "report": {"messages", "statistics", "machine", "results", "analysis", "workload"},
+    "figures": {"machine", "results", "statistics", "analysis"},
+    "answers": {"machine", "results", "statistics", "figures", "messages", "workload"},
+    "render": {"machine", "results", "statistics", "figures", "messages", "answers", "workload"},
+    "codecs": {"machine", "results", "statistics", "figures", "messages", "answers"},
+    "cli": {
+        *("machine", "plan", "results", "launch", "importers", "analysis", "report", "workload"),
+        *("messages", "statistics", "figures", "answers", "render", "codecs"),
+    },
+    "notebook": {
+        *("machine", "plan", "results", "launch", "analysis", "report"),
+        *("messages", "figures", "answers", "render"),
+    },
     "torch_child": set(),  # a program of its own, which the engine starts
 }
 

@@ -1,0 +1,27 @@
+"""Questions: the one list of what linkscope can answer of runs, and how an answer is asked for."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from importlib import import_module
+from typing import Any
+
+from linkscope.answers.answer import Answer
+from linkscope.figures.run import Run
+from linkscope.results.run_file import RunFile
+
+QUESTIONS: dict[str, str] = {}
+"""Question -> module of answers/ that has ``answer(*runs, **options) -> Answer``. Modules load when they are asked."""
+
+Question = Callable[..., Answer]
+
+
+def ask(question: str, *runs: Run | RunFile | str | os.PathLike[str], **options: Any) -> Answer:
+    """Return the answer to a question of runs, read or named.
+
+    ``options`` are those of the question's ``answer`` function. Raises LinkscopeError where a run cannot be read or a
+    question does not fit it, KeyError for a question that is not in ``QUESTIONS``.
+    """
+    answer: Question = import_module(f"linkscope.answers.{QUESTIONS[question]}").answer
+    return answer(*(Run.of(run) for run in runs), **options)

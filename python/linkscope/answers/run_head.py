@@ -1,0 +1,130 @@
+"""Run head: which run an answer is of, and what a reader must know of the run before any result."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import polars
+
+from linkscope.figures.run import Run
+from linkscope.machine.state import MachineState
+from linkscope.messages.finding import Finding, error, note, warning
+from linkscope.results.row import origin_name
+
+_HELD_BYTES = 2 << 30
+"""GPU memory in use without a visible process, from which somebody else may be working there."""
+
+
+@dataclass(frozen=True)
+class RunHead:
+    """What stands at the top of an answer.
+
+    ``gpus``: (count, name) of each kind. ``cpus``: how many, and their name. ``started``: RFC 3339. ``cases``: planned;
+    ``ok``, ``failed``, ``skipped`` of them; ``missing``: without a row, as the run was cut short. ``origin``: the tool
+    that an imported run comes from. ``findings``: what spoils the results or cuts them short.
+    """
+
+    path: Path
+    node: str
+    host: str
+    started: str
+    gpus: tuple[tuple[int, str], ...]
+    cpus: int
+    cpu_name: str
+    cases: int
+    ok: int
+    failed: int
+    skipped: int
+    missing: int
+    modelled: bool
+    origin: str
+    findings: tuple[Finding, ...] = ()
+
+    @property
+    def cut_short(self) -> bool:
+        """Return whether planned cases are missing: no verdict may rest on such a run."""
+        return self.missing > 0
+
+    def to_json(self) -> dict[str, Any]:
+        """Return a JSON-ready dict without the findings, which an answer carries."""
+        found = asdict(self)
+        del found["findings"]
+        return {**found, "path": str(self.path)}
+
+
+def run_head(run: Run) -> RunHead:
+    """Return the head of a run, with its findings."""
+    node = run.node
+    counts = Counter(_statuses(run))
+    numa = node.of_kind("numa")
+    head = RunHead(
+        path=run.path,
+        node=node.name,
+        host=str(run.header["host"]) if not run.modelled else "",
+        started=str(run.header["started"]),
+        gpus=tuple((count, name) for name, count in Counter(gpu.name or "GPU" for gpu in node.of_kind("gpu")).items()),
+        cpus=sum(len(one.cpus) for one in numa),
+        cpu_name=numa[0].name if numa else "",
+        cases=len(run.header["plan"]["ids"]),
+        ok=counts["ok"],
+        failed=counts["failed"],
+        skipped=counts["skipped"],
+        missing=len(run.missing),
+        modelled=run.modelled,
+        origin=origin_name(run.header),
+    )
+    found = (*_cut(run, head), *_disturbed(run), *_failed(head))
+    return RunHead(**{**head.__dict__, "findings": found})
+
+
+def _statuses(run: Run) -> list[str]:
+    return run.results.unique("id", maintain_order=True)["status"].to_list()
+
+
+def _cut(run: Run, head: RunHead) -> Iterator[Finding]:
+    """Yield what the run lacks: whole cases, or rounds of them."""
+    if head.missing:
+        yield error("run.cut-short", missing=head.missing, cases=head.cases, path=str(run.path))
+        return
+    plan = run.header["plan"]
+    least = int((plan.get("rounds") or {}).get("least", 1))
+    lacking = run.results.filter(polars.col("status") == "ok", polars.col("replicates") < least)
+    if lacking.height and not run.modelled:
+        code = "run.budget-ended" if (plan.get("request") or {}).get("budget") else "run.rounds-missing"
+        cases = lacking["id"].n_unique()
+        yield warning(code, lacking=cases, cases=head.cases, rounds=least, path=str(run.path))
+
+
+def _disturbed(run: Run) -> Iterator[Finding]:
+    """Yield what else used the machine, or slowed it down, when the run began."""
+    if not run.states:
+        return
+    state = run.states[0]
+    yield from _others(state)
+    for gpu in state.gpus:
+        if gpu.slowed_by:
+            yield warning("run.throttled", gpu=gpu.id, reasons=list(gpu.slowed_by))
+    load, cpus = state.load, state.cpus_online
+    if load is not None and cpus and load > max(1.0, 0.1 * cpus):
+        yield warning("run.load", load=load, cpus=cpus)
+
+
+def _others(state: MachineState) -> Iterator[Finding]:
+    busy = {gpu.id: gpu.processes for gpu in state.gpus if gpu.processes}
+    if busy:
+        yield warning("run.other-processes", gpus=list(busy), processes=sum(busy.values()))
+        return
+    held = [gpu.id for gpu in state.gpus if (gpu.memory_used_bytes or 0) > _HELD_BYTES]
+    if held:
+        yield warning("run.memory-held", gpus=held)
+
+
+def _failed(head: RunHead) -> Iterator[Finding]:
+    if head.failed:
+        yield warning("run.failed", failed=head.failed, cases=head.cases, path=str(head.path))
+    if head.origin:
+        yield note("run.imported", tool=head.origin)

@@ -1,0 +1,1 @@
+"""Figures: from a run file to one frame of results, which every answer reads."""

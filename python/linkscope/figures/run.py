@@ -1,0 +1,82 @@
+"""Run: what answers are given of: a run file's header and states, and its results as one frame."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import polars
+
+from linkscope.figures.results import results
+from linkscope.machine.node import Node
+from linkscope.machine.paths import Paths
+from linkscope.machine.state import MachineState
+from linkscope.results.row import Row
+from linkscope.results.run_file import RunFile
+
+Json = dict[str, Any]
+
+
+class Run:
+    """One run, read. ``results`` is the frame of figures/columns.py, in the plan's order."""
+
+    def __init__(self, file: RunFile) -> None:
+        self.file = file
+
+    @staticmethod
+    def of(run: Run | RunFile | str | os.PathLike[str]) -> Run:
+        """Return the run that is given, read before or named. Raises LinkscopeError where a file is no run file."""
+        if isinstance(run, Run):
+            return run
+        return Run(run if isinstance(run, RunFile) else RunFile.read(run))
+
+    @property
+    def path(self) -> Path:
+        """Return where the run file is."""
+        return self.file.path
+
+    @property
+    def header(self) -> Json:
+        """Return the first line of the run file."""
+        return self.file.header
+
+    @cached_property
+    def node(self) -> Node:
+        """Return the machine that the run was made on."""
+        return self.file.node
+
+    @cached_property
+    def paths(self) -> Paths:
+        """Return the paths between the devices of the node."""
+        return Paths(self.node)
+
+    @cached_property
+    def results(self) -> polars.DataFrame:
+        """Return every result, a line each."""
+        return results(self.file)
+
+    @cached_property
+    def rows(self) -> Mapping[str, Row]:
+        """Return the rows of all cases by id, for what the frame does not hold."""
+        return {row.id: row for row in self.file.rows}
+
+    @property
+    def modelled(self) -> bool:
+        """Return whether any result comes from a machine model."""
+        return self.file.modelled
+
+    @property
+    def missing(self) -> tuple[str, ...]:
+        """Return the ids of planned cases without a row: the run was cut short."""
+        return self.file.missing
+
+    @cached_property
+    def states(self) -> tuple[MachineState, ...]:
+        """Return the machine's state as it was read before and during the run; none of a machine model."""
+        if self.node.modelled:
+            return ()
+        found = [self.header.get("state"), *(record.get("state") for record in self.file.states)]
+        return tuple(MachineState.from_json(state) for state in found if state)

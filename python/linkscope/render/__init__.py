@@ -1,0 +1,17 @@
+"""Render: answers as text, HTML, JSON, CSV, JUnit and Prometheus."""
+
+from __future__ import annotations
+
+from linkscope.answers.answer import Answer
+from linkscope.render import data, monitoring, terminal
+
+FORMS = ("text", "json", "csv", "junit", "prometheus")
+
+
+def render(answer: Answer, form: str = "text", *, width: int = 80, full: bool = False) -> str:
+    """Return an answer in a form of ``FORMS``; ``width`` and ``full`` are for text. Raises KeyError."""
+    if form == "text":
+        return terminal.text(answer, width, full=full)
+    return {"json": data.to_json, "csv": data.to_csv, "junit": monitoring.junit, "prometheus": monitoring.prometheus}[
+        form
+    ](answer)

@@ -1,0 +1,84 @@
+"""Cells: a table's frame as texts, the same on a terminal, on a page and in a notebook."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from linkscope.answers.answer import Column, Kind, Table
+from linkscope.messages import numbers
+from linkscope.messages.catalog import named
+from linkscope.messages.template import written
+
+Line = Mapping[str, Any]
+
+_TEXT = (Kind.WORD, Kind.NAME)
+
+
+def heading(column: Column) -> str:
+    """Return what stands above a column."""
+    return column.head or named("head", column.name)
+
+
+def is_text(column: Column) -> bool:
+    """Return whether a column holds words, which are set to the left."""
+    return column.kind in _TEXT
+
+
+def cell(line: Line, column: Column) -> str:
+    """Return one cell as text; "" for null."""
+    value = line[column.name]
+    if value is None or (isinstance(value, Sequence) and not value):
+        return ""
+    return f"{_written(value, line, column)}{_mark(line, column)}"
+
+
+def interval(line: Line, column: Column) -> str:
+    """Return the 95% interval of a cell, "28.99-34.38"; "" where it is unknown or a point."""
+    low, high = line.get(f"{column.name}_low"), line.get(f"{column.name}_high")
+    if low is None or high is None or low == high:
+        return ""
+    return _written((low, high), line, column)
+
+
+def _written(value: Any, line: Line, column: Column) -> str:
+    if column.kind is Kind.NAME:
+        return named(column.of or column.name, str(value))
+    if column.kind is Kind.WORD:
+        return written(value, "") if not isinstance(value, float) else written(value, "number")
+    if column.kind is Kind.COUNT:
+        return f"{int(value):d}"
+    if column.kind is Kind.VALUE:
+        return written(value, "number" if line["unit"] == "GB/s" else "time")
+    return written(value, column.kind.value)
+
+
+def _mark(line: Line, column: Column) -> str:
+    mark = line[column.mark] if column.mark else ""
+    return "!" if mark is True else str(mark or "")
+
+
+def shown_rows(table: Table, full: bool) -> list[dict[str, Any]]:
+    """Return the rows that a screen shows."""
+    frame = table.frame if full or table.first is None else table.frame.head(table.first)
+    return list(frame.iter_rows(named=True))
+
+
+def hidden_rows(table: Table, full: bool) -> int:
+    """Return how many rows a screen leaves to --full."""
+    return 0 if full or table.first is None else max(table.frame.height - table.first, 0)
+
+
+def matrix(table: Table) -> tuple[list[str], list[tuple[str, list[str]]]]:
+    """Return the column headings of a matrix, and its rows: name and cells, "-" where there is none."""
+    row, column, value = table.columns
+    lines = list(table.frame.iter_rows(named=True))
+    rows = list(dict.fromkeys(cell(line, row) for line in lines))
+    columns = list(dict.fromkeys(cell(line, column) for line in lines))
+    found = {(cell(line, row), cell(line, column)): cell(line, value) for line in lines}
+    return columns, [(name, [found.get((name, other), "") or "-" for other in columns]) for name in rows]
+
+
+def shares_time_unit(table: Table, column: Column) -> str:
+    """Return the unit that all times of a column are written in."""
+    return numbers.shared_time_unit(table.frame[column.name].drop_nulls().to_list())

@@ -1,0 +1,208 @@
+"""Terminal: an answer as one screen: who, verdict, warnings, tables, what was not checked, what to type next."""
+
+from __future__ import annotations
+
+import io
+import textwrap
+from collections.abc import Iterable, Sequence
+from datetime import datetime
+
+from rich.console import Console
+from rich.table import Table as Grid
+from rich.text import Text
+
+from linkscope.answers.answer import Answer, Column, Table
+from linkscope.answers.run_head import RunHead
+from linkscope.messages import numbers
+from linkscope.messages.catalog import commands, message, sentence
+from linkscope.messages.finding import Finding, Level
+from linkscope.messages.template import fill
+from linkscope.render import cells
+
+_STYLES = {
+    **dict.fromkeys(("OK", "SAME", "FASTER", "PASSED"), "bold green"),
+    **dict.fromkeys(("SLOW", "SLOWER", "FAILED"), "bold red"),
+    **dict.fromkeys(("NO VERDICT", "WARNING"), "bold yellow"),
+    "MODEL": "bold blue",
+}
+_MODEL = "MODEL, nothing measured"
+_INDENT = "  "
+
+
+def show(answer: Answer, console: Console, full: bool = False) -> None:
+    """Print an answer; ``full``: every table, interval and source."""
+    for line in _screen(answer, console.width, full):
+        console.print(line, highlight=False, markup=False, soft_wrap=isinstance(line, (str, Text)))
+
+
+def text(answer: Answer, width: int = 80, full: bool = False) -> str:
+    """Return the screen as plain text, without colour."""
+    console = Console(file=io.StringIO(), width=width, color_system=None, force_terminal=False)
+    show(answer, console, full)
+    stream = console.file
+    assert isinstance(stream, io.StringIO)
+    return "\n".join(line.rstrip() for line in stream.getvalue().splitlines()) + "\n"
+
+
+def _screen(answer: Answer, width: int, full: bool) -> Iterable[Text | str | Grid]:
+    yield from heads(answer.runs, width)
+    yield from _headline(answer, width)
+    yield from _block(answer.at(Level.ERROR), width)
+    for found in answer.at(Level.WARNING):
+        yield from _wrapped(f"warning: {sentence(found)}", width, "yellow")
+        yield from (Text(f"{_INDENT}{line}") for line in commands(found))
+    for table in answer.tables:
+        if not table.detail or full:
+            yield ""
+            yield from _table(table, width, full)
+    notes = [*answer.at(Level.NOTE), *(answer.details if full else ())]
+    if notes:
+        yield ""
+    for found in notes:
+        yield from _wrapped(sentence(found), width, "dim")
+        yield from (Text(f"{_INDENT}{line}") for line in commands(found))
+    yield from next_line(answer.next, width)
+
+
+def heads(runs: Sequence[RunHead], width: int) -> Iterable[Text]:
+    """Yield the first line: which node, when, how many cases. Of several runs of one node, how many runs."""
+    if not runs:
+        return
+    left = node_name(runs[0])
+    if len(runs) > 1:
+        right = numbers.count(len(runs), "run")
+    elif runs[0].modelled:
+        right = _MODEL
+    else:
+        right = f"{date(runs[0].started)}   {cases(runs[0])}"
+    gap = "   " if not runs[0].modelled else " " * max(width - len(left) - len(right), 3)
+    line = f"{left}{gap}{right}"
+    yield Text(line if len(line) <= width else left, "bold")
+
+
+def node_name(run: RunHead) -> str:
+    """Return the devices and where they are: "4 x NVIDIA H200 (h200x4)", "AMD EPYC, 2 CPUs, no GPU (vm)"."""
+    gpus = ", ".join(f"{count} x {name}" for count, name in run.gpus)
+    if run.modelled:
+        return run.node if not gpus or gpus in run.node else f"{run.node}, {gpus}"
+    where = f" ({run.host})" if run.host else ""
+    if gpus:
+        return f"{gpus}{where}"
+    cpus = numbers.count(run.cpus, "CPU") if run.cpus else ""
+    return ", ".join(filter(None, (run.cpu_name, cpus, "no GPU"))) + where
+
+
+def cases(run: RunHead) -> str:
+    """Return "266 cases, data verified", or whose results these are."""
+    if run.origin:
+        return f"{numbers.count(run.ok, 'result')} of {run.origin}"
+    counted = numbers.count(run.ok + run.failed, "case")
+    return f"{counted}, {'modelled' if run.modelled else 'data verified'}"
+
+
+def date(started: str) -> str:
+    """Return "20 Nov 2026 10:04 UTC" of an RFC 3339 time; the text itself where it is none."""
+    try:
+        return f"{datetime.fromisoformat(started.replace('Z', '+00:00')):%-d %b %Y %H:%M} UTC"
+    except ValueError:
+        return started
+
+
+def _headline(answer: Answer, width: int) -> Iterable[Text]:
+    found = message(answer.headline.code)
+    word = f"{found.verdict}  " if found.verdict else ""
+    lines = _fold(f"{word}{sentence(answer.headline)}", width)
+    for number, line in enumerate(lines):
+        shown = Text(line)
+        if number == 0 and word:
+            shown.stylize(_STYLES.get(found.verdict, "bold"), 0, len(found.verdict))
+        yield shown
+
+
+def _block(findings: Sequence[Finding], width: int) -> Iterable[Text | str]:
+    """Yield the errors below the headline, with their labels in one column: cause, evidence, check."""
+    labels = [message(found.code).label for found in findings]
+    room = max(map(len, labels), default=0)
+    if room:
+        yield ""
+    last = ""
+    for found, label in zip(findings, labels, strict=True):
+        shown = label if label != last else ""
+        head = f"{_INDENT}{shown:<{room}}{_INDENT}" if room else ""
+        body = [line for line in [sentence(found), *commands(found)] if line]
+        for index, line in enumerate(body):
+            lead = head if index == 0 else " " * len(head) if room else _INDENT
+            yield from (Text(part) for part in _fold(f"{lead}{line}", width, " " * len(head)))
+        last = label
+
+
+def _table(table: Table, width: int, full: bool) -> Iterable[Text | str | Grid]:
+    words = message(table.key)
+    if words.title:
+        yield from _wrapped(fill(words.title, table.facts), width, "bold")
+    yield _matrix(table) if table.layout == "matrix" else _list(table, full)
+    hidden = cells.hidden_rows(table, full)
+    if hidden:
+        yield Text(f"{_INDENT}{hidden} more with --full", "dim")
+    if words.note:
+        yield from _wrapped(fill(words.note, table.facts), width, "dim")
+
+
+def _grid() -> Grid:
+    return Grid(box=None, padding=(0, 2, 0, 0), pad_edge=False, header_style="dim", show_edge=False)
+
+
+def _matrix(table: Table) -> Grid:
+    columns, rows = cells.matrix(table)
+    grid = _grid()
+    grid.add_column("")
+    for name in columns:
+        grid.add_column(name, justify="right", no_wrap=True)
+    for name, found in rows:
+        grid.add_row(name, *found)
+    return grid
+
+
+def _list(table: Table, full: bool) -> Grid:
+    rows = cells.shown_rows(table, full)
+    grid = _grid()
+    columns = [column for column in table.columns if column.name != table.group]
+    for column in columns:
+        grid.add_column(cells.heading(column), justify="left" if cells.is_text(column) else "right")
+        if full and column.interval:
+            grid.add_column("95% interval", justify="right")
+    last = ""
+    for line in rows:
+        group = str(line[table.group]) if table.group else ""
+        if group and group != last:
+            grid.add_row(group)
+        last = group
+        texts = [part for column in columns for part in _parts(line, column, full)]
+        grid.add_row(f"{_INDENT if group else ''}{texts[0]}", *texts[1:])
+    return grid
+
+
+def _parts(line: dict[str, object], column: Column, full: bool) -> list[str]:
+    return [cells.cell(line, column), *([cells.interval(line, column)] if full and column.interval else [])]
+
+
+def next_line(findings: Sequence[Finding], width: int) -> Iterable[Text]:
+    """Yield what to type next: "Next: explain RUN (reference speeds)   choose RUN"."""
+    steps = [f"{command}{f' ({why})' if why else ''}" for found in findings for command, why in _steps(found)]
+    line = f"Next: {'   '.join(steps)}"
+    if steps and len(line) <= width:
+        yield Text(line, "dim")
+    elif steps:
+        yield from (Text(f"{'Next: ' if not number else '      '}{step}", "dim") for number, step in enumerate(steps))
+
+
+def _steps(found: Finding) -> list[tuple[str, str]]:
+    return [(command, sentence(found)) for command in commands(found)]
+
+
+def _wrapped(line: str, width: int, style: str = "") -> Iterable[Text]:
+    yield from (Text(part, style) for part in _fold(line, width))
+
+
+def _fold(line: str, width: int, indent: str = "") -> list[str]:
+    return textwrap.wrap(line, width, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False) or [""]

@@ -1,0 +1,1 @@
+"""Statistics: intervals, ranks, fits and ranges of sizes, over plain numbers."""
