@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from linkscope.machine.doctor import SEVERITIES, Finding, examine
+from linkscope.machine.doctor import SEVERITIES, MachineFinding, examine
 from linkscope.machine.files import RecordedFiles
 from linkscope.machine.node import Device, Link, Node
 from linkscope.machine.recording import load_recording
@@ -26,7 +26,7 @@ NODE = Node(
 )
 
 
-def findings(state: MachineState, node: Node = NODE, **engines: dict[str, Any] | None) -> list[Finding]:
+def findings(state: MachineState, node: Node = NODE, **engines: dict[str, Any] | None) -> list[MachineFinding]:
     return examine(node, state, engines or {"cuda": CUDA})
 
 

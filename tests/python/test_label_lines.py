@@ -7,10 +7,13 @@ from io import StringIO
 import pytest
 from rich.console import Console
 
-from linkscope.report.label_lines import Column, print_label_lines
+from linkscope.report.label_lines import LabelColumn, print_label_lines
 
 LABELS = ("gpu:0", "all-reduce on 4 GPUs, xccl-collective, form=graph, launch=thread-per-gpu")
-COLUMNS = (Column("GB/s", ("53.40", "7.1")), Column("held back by", ("gpu:0>gpu:1", "memory of numa:3 and 2 more")))
+COLUMNS = (
+    LabelColumn("GB/s", ("53.40", "7.1")),
+    LabelColumn("held back by", ("gpu:0>gpu:1", "memory of numa:3 and 2 more")),
+)
 
 
 def printed(width: int) -> list[str]:

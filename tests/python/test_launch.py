@@ -25,7 +25,7 @@ from linkscope.launch.engines import choose_engine, find_engines
 from linkscope.launch.process.child import URGENT_S, Child, ShutdownDeadline, end_all
 from linkscope.launch.run import newest_output
 from linkscope.launch.worker import engine_plan
-from linkscope.machine.doctor import Finding
+from linkscope.machine.doctor import MachineFinding
 
 __all__ = ["bench"]
 
@@ -85,7 +85,7 @@ def test_a_page_in_the_place_of_its_run_is_refused_before_anything_is_measured(b
 def test_who_else_uses_the_machine_is_told_before_anything_is_measured(
     bench: Bench, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    busy = Finding("problem", "other processes run on gpu:0 (2)", "they share the links", "stop them")
+    busy = MachineFinding("problem", "other processes run on gpu:0 (2)", "they share the links", "stop them")
     monkeypatch.setattr("linkscope.launch.job.neighbours", lambda node, state: [busy])
     lines = bench.cli("run", bench.suite, "-o", "a.jsonl").err.splitlines()
     assert lines[0] == "other processes run on gpu:0 (2): they share the links; stop them"

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from linkscope.machine.doctor import Finding, examine
+from linkscope.machine.doctor import MachineFinding, examine
 from linkscope.machine.state import MachineState
 from linkscope.results.run_stream import Run
 
 
-def spoilers(run: Run) -> list[Finding]:
+def spoilers(run: Run) -> list[MachineFinding]:
     """What the doctor finds in the recorded state (problems and warnings, not notes); none where the run
     recorded no state, as of a described node."""
     state, engine = run.header.get("state"), run.header.get("engine")

@@ -15,13 +15,13 @@ from linkscope.launch.engines import ENGINES, NO_DESCRIPTION, describe, find_eng
 from linkscope.launch.launcher.launch_options import FIND_MPIEXEC
 from linkscope.launch.launcher.mpiexec import ONE_MPI, Mpiexec, find_mpiexec
 from linkscope.machine.discover import discover
-from linkscope.machine.doctor import SEVERITIES, Finding, examine
+from linkscope.machine.doctor import SEVERITIES, MachineFinding, examine
 from linkscope.machine.state import read_state
 
 _STYLES = {"problem": "bold red", "warning": "yellow", "note": "dim"}
 
 
-def findings() -> list[Finding]:
+def findings() -> list[MachineFinding]:
     """All findings about this machine, gravest first; works without any engine, which is itself a finding."""
     found = find_engines()
     engines = {name: _described(name, found) for name in ENGINES}
@@ -32,7 +32,7 @@ def findings() -> list[Finding]:
     )
 
 
-def _mpi(versions: Mapping[str, str]) -> Iterator[Finding]:
+def _mpi(versions: Mapping[str, str]) -> Iterator[MachineFinding]:
     """Which MPI the engine in use loads, and what starts its processes; nothing where it has none, of which its
     description says why."""
     if "MPI" not in versions:
@@ -40,14 +40,16 @@ def _mpi(versions: Mapping[str, str]) -> Iterator[Finding]:
     what = f"MPI: {escaped(versions['MPI'])}, {escaped(versions.get('MPI library', ''))}"
     mpiexec = find_mpiexec()
     if mpiexec is None:
-        yield Finding("note", what, "no mpiexec on PATH or beside this Python starts its processes", FIND_MPIEXEC)
+        yield MachineFinding(
+            "note", what, "no mpiexec on PATH or beside this Python starts its processes", FIND_MPIEXEC
+        )
         return
     started = f"its processes are started by {mpiexec}"
     whose = _stranger(mpiexec, versions["MPI"])
     if whose:
-        yield Finding("warning", what, f"{started}, which is of {whose}: cases by MPI are skipped", ONE_MPI)
+        yield MachineFinding("warning", what, f"{started}, which is of {whose}: cases by MPI are skipped", ONE_MPI)
     else:
-        yield Finding("note", what, f"{started}, which must be of the same MPI", "")
+        yield MachineFinding("note", what, f"{started}, which must be of the same MPI", "")
 
 
 def _stranger(mpiexec: str, library: str) -> str:
@@ -57,7 +59,7 @@ def _stranger(mpiexec: str, library: str) -> str:
         return ""
 
 
-def show(found: list[Finding], console: Console) -> None:
+def show(found: list[MachineFinding], console: Console) -> None:
     """Prints how many there are, and each with why it matters and what to do."""
     grave = sum(finding.severity == "problem" for finding in found)
     counted = f"{len(found)} findings, {grave} of them problems"

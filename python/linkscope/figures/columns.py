@@ -49,8 +49,9 @@ SCHEMA: dict[str, Any] = {
 
 ``value`` is the result in ``unit``, with its 95% interval ``value_low`` to ``value_high``. Beside it stand the rate
 and the time of one transfer of the first flow, where the result has both. ``replicate_values``: the value in each
-replicate. ``of_samples``: the relative half width that samples leave in one replicate. ``noise``: what calibration found
-to vary between runs, as a relative half width. ``overlap``: the share of time in which all flows ran; null for one flow.
+replicate. ``of_samples``: the relative half width that samples leave in one replicate. ``noise``: what calibration
+found to vary between runs, as a relative half width. ``overlap``: the share of time in which all flows ran; null for
+one flow.
 
 ``movement``: "gpu>gpu", "gpu<>gpu", "gpu>gpus", "host>gpu", "gpu" (within one), "gpu-reads-host", "all-reduce/4gpus",
 "halo/DECK"; of several processes with "/processes" behind (names.toml says them in words). ``path``: "gpu:0>gpu:1", the

@@ -24,7 +24,7 @@ _NAMES = "names"
 
 
 @dataclass(frozen=True)
-class Message:
+class Wording:
     """What a code says. A text is a template whose placeholders are facts (messages/template.py).
 
     ``line``: one line of at most 100 characters. ``verdict``: the word before it, such as OK or SLOW, of a headline.
@@ -43,11 +43,11 @@ class Message:
 
 
 @cache
-def message(code: str) -> Message:
+def message(code: str) -> Wording:
     """Return the message of a code, "explain.ok" for the section ``ok`` of explain.toml. Raises KeyError."""
     file, _, section = code.partition(".")
     found = _read(file)[section]
-    return Message(code, **{**found, "commands": tuple(found.get("commands", ()))})
+    return Wording(code, **{**found, "commands": tuple(found.get("commands", ()))})
 
 
 def codes() -> Iterator[str]:

@@ -13,13 +13,13 @@ from rich.text import Text
 
 from linkscope.analysis.questions import QUESTIONS
 from linkscope.report import wording
-from linkscope.report.answers.answer import Answer, Line, words
+from linkscope.report.answers.answer import AnswerText, Line, words
 from linkscope.report.answers.paths import ANISOTROPY, ENGINES, NUMA, PEAKS, TIERS
 from linkscope.report.answers.sharing import INTERFERENCE, SCALING, THREADS
 from linkscope.report.answers.sizes import COLLECTIVES, FITS, SATURATION
-from linkscope.report.label_lines import Column, print_label_lines
+from linkscope.report.label_lines import LabelColumn, print_label_lines
 
-ANSWERS: dict[str, Answer] = {
+ANSWERS: dict[str, AnswerText] = {
     **{"peaks": PEAKS, "tiers": TIERS, "fits": FITS, "saturation": SATURATION, "anisotropy": ANISOTROPY, "numa": NUMA},
     **{
         "engines": ENGINES,
@@ -88,13 +88,13 @@ def modelled(table: DataFrame) -> bool:
     return bool(len(table) and table["modelled"].any())
 
 
-def _print_table(answer: Answer, table: DataFrame, console: Console) -> None:
+def _print_table(answer: AnswerText, table: DataFrame, console: Console) -> None:
     groups: dict[tuple[str, tuple[str, ...]], list[Line]] = {}
     for line in answer.order(table).to_dicts():
         kinds = tuple(device.partition(":")[0] for device in answer.devices(line))
         groups.setdefault((answer.label(line), kinds or (str(len(groups)),)), []).append(line)
     columns = [
-        Column(head, tuple(_together([text(line) for line in alike]) for alike in groups.values()))
+        LabelColumn(head, tuple(_together([text(line) for line in alike]) for alike in groups.values()))
         for head, text in answer.columns.items()
     ]
     kept = [column for column in columns if any(column.cells)]

@@ -7,7 +7,7 @@ from rich.text import Text
 
 from linkscope.analysis.check import UNCLEAR, CheckResult, Verdict
 from linkscope.report import wording
-from linkscope.report.label_lines import Column, print_label_lines
+from linkscope.report.label_lines import LabelColumn, print_label_lines
 from linkscope.results.limits import Limit
 
 FEW = 8
@@ -23,10 +23,10 @@ def show(found: CheckResult, console: Console) -> None:
     if found.broken:
         few = found.broken[:FEW]
         columns = (
-            Column("path", tuple(one.path for one in few)),
-            Column("value", tuple(quantity(one, one.value) for one in few)),
-            Column("limit", tuple(quantity(one, one.limit) for one in few)),
-            Column("beyond by", tuple(wording.percent(one.beyond) for one in few)),
+            LabelColumn("path", tuple(one.path for one in few)),
+            LabelColumn("value", tuple(quantity(one, one.value) for one in few)),
+            LabelColumn("limit", tuple(quantity(one, one.limit) for one in few)),
+            LabelColumn("beyond by", tuple(wording.percent(one.beyond) for one in few)),
         )
         print_label_lines("figure", [one.id for one in few], columns, console)
         if len(found.broken) > FEW:

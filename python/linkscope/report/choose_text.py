@@ -32,7 +32,7 @@ from linkscope.report.choose_caveats import (
 from linkscope.report.choose_costs import UNDECIDED, cost, cost_range, percent
 from linkscope.report.choose_elsewhere import elsewhere
 from linkscope.report.grid import GAP, words
-from linkscope.report.label_lines import Column, print_label_lines
+from linkscope.report.label_lines import LabelColumn, print_label_lines
 
 Asked: TypeAlias = Sequence[WorkloadTable]
 MOST_LINES = 40
@@ -482,7 +482,7 @@ def _print_map(answer: Choice, console: Console) -> None:
     each = max(left // COST_WIDTH, 1)
     for start in range(0, len(answer.sizes), each):
         columns = [
-            Column(wording.size(at.bytes), tuple(cost(at, name) for name in answer.rivals), "numbers")
+            LabelColumn(wording.size(at.bytes), tuple(cost(at, name) for name in answer.rivals), "numbers")
             for at in answer.sizes[start : start + each]
         ]
         print_label_lines(head, answer.rivals, columns, console)

@@ -14,7 +14,7 @@ from linkscope.analysis.common_cause import CommonCause
 from linkscope.analysis.compare import BETTER, SAME, UNCLEAR, WORSE, Change, Comparison
 from linkscope.analysis.setting_changes import DEVICES
 from linkscope.report import wording
-from linkscope.report.label_lines import Column, print_label_lines
+from linkscope.report.label_lines import LabelColumn, print_label_lines
 from linkscope.results.figure_class import FigureClass
 
 MOST_PERCENT = 3.0
@@ -219,15 +219,15 @@ def _print_changes(changes: Sequence[Change], verdicts: Iterable[str], console: 
     """A line for each; ``verdicts``: of each, or none."""
     known = [f"{percent(one.low)} to {percent(one.high)}" if one.low and one.high else "not known" for one in changes]
     columns = [
-        Column("base", tuple(wording.value(one.base) for one in changes)),
-        Column("new", tuple(wording.value(one.new) for one in changes)),
-        Column("unit", tuple(one.unit for one in changes)),
-        Column("change", tuple(percent(one.ratio) for one in changes)),
-        Column("95 % interval", tuple(known)),
+        LabelColumn("base", tuple(wording.value(one.base) for one in changes)),
+        LabelColumn("new", tuple(wording.value(one.new) for one in changes)),
+        LabelColumn("unit", tuple(one.unit for one in changes)),
+        LabelColumn("change", tuple(percent(one.ratio) for one in changes)),
+        LabelColumn("95 % interval", tuple(known)),
     ]
     last = tuple(verdicts)
     print_label_lines(
-        "figure", [one.name for one in changes], [*columns, *([Column("verdict", last)] if last else [])], console
+        "figure", [one.name for one in changes], [*columns, *([LabelColumn("verdict", last)] if last else [])], console
     )
 
 

@@ -37,7 +37,7 @@ CHANGED = 0.01
 
 
 @dataclass(frozen=True)
-class RunHead:
+class RunHeading:
     """A run's name on the page, its node, date and answer; ``modelled`` and ``imported`` as its rows are; ``under``: in
     what state of the machine, as a load."""
 
@@ -78,7 +78,7 @@ class SideBySide:
     a sentence for each run that has no table in common with any other; ``left_out`` counts the tables that are not
     shown. ``pictures``: of tables over sizes that runs share, ``undrawn`` of which there are more."""
 
-    runs: tuple[RunHead, ...]
+    runs: tuple[RunHeading, ...]
     verdict: str
     findings: tuple[str, ...]
     lone: tuple[str, ...]
@@ -102,7 +102,7 @@ def side_by_side(whole: Sequence[Excerpt]) -> SideBySide:
     runs = [one.run for one in whole]
     if len(runs) > MOST_RUNS:
         raise LinkscopeError(f"{len(runs)} runs are too many for one page: name at most {MOST_RUNS}")
-    heads: list[RunHead] = []
+    heads: list[RunHeading] = []
     tables = []
     for number, (run, frame) in enumerate((one.run, one.figures) for one in whole):
         found = overview(run.rows, run.node, precision(run.header))
@@ -112,7 +112,7 @@ def side_by_side(whole: Sequence[Excerpt]) -> SideBySide:
         under = tuple(found.what for found in spoilers(run))
         if heads:
             opening = in_order_of(heads[0].opening, opening)
-        heads.append(RunHead(_name(runs, number), run.node.name, started, opening, of.modelled, of.imported, under))
+        heads.append(RunHeading(_name(runs, number), run.node.name, started, opening, of.modelled, of.imported, under))
         lines = [(line, table) for table in found.tables if (line := table_summary(table)) is not None]
         tables.append({_key(line): _RunTable(table, line) for line, table in lines})
     tables = _whatever_size(tables)

@@ -18,7 +18,7 @@ LEAST_WORDS = 12
 
 
 @dataclass(frozen=True)
-class Column:
+class LabelColumn:
     """``cells``: one for each label. Numbers stand to the right, ``words`` to the left; words are shortened where the
     terminal is narrow. ``holds`` says which, where the cells do not show it."""
 
@@ -38,7 +38,7 @@ class Column:
         return max(map(len, (self.head, *self.cells)))
 
 
-def print_label_lines(corner: str, labels: Sequence[str], columns: Sequence[Column], console: Console) -> None:
+def print_label_lines(corner: str, labels: Sequence[str], columns: Sequence[LabelColumn], console: Console) -> None:
     """Prints the table, at most as wide as the terminal unless its figures alone are wider."""
     longest = max(map(len, (corner, *labels)))
     widths = _widths(columns, console.width - min(longest, LEAST_LABEL))
@@ -54,7 +54,7 @@ def print_label_lines(corner: str, labels: Sequence[str], columns: Sequence[Colu
 
 
 def _print_line(
-    line: Text, columns: Sequence[Column], widths: Sequence[int], cells: Sequence[str], console: Console
+    line: Text, columns: Sequence[LabelColumn], widths: Sequence[int], cells: Sequence[str], console: Console
 ) -> None:
     for column, width, cell in zip(columns, widths, cells, strict=True):
         text = cell if len(cell) <= width else f"{cell[: width - 1].rstrip()}…"
@@ -63,7 +63,7 @@ def _print_line(
     console.print(line, soft_wrap=True)
 
 
-def _widths(columns: Sequence[Column], room: int) -> list[int]:
+def _widths(columns: Sequence[LabelColumn], room: int) -> list[int]:
     """Of columns and their gaps within ``room``, as far as columns of words can be shortened."""
     widths = [one.width for one in columns]
     for index in sorted(range(len(columns)), key=lambda one: -widths[one]):

@@ -12,7 +12,7 @@ from rich.text import Text
 from linkscope.machine.node import Device, Node
 from linkscope.machine.paths import Path, Paths, tier_of
 from linkscope.report.grid import chunks_of, empty_grid
-from linkscope.report.label_lines import Column, print_label_lines
+from linkscope.report.label_lines import LabelColumn, print_label_lines
 from linkscope.report.topology_svg import MARK
 
 CORNER = "from \\ to"
@@ -76,30 +76,32 @@ def _print_title(title: str, console: Console) -> None:
 
 def _print_devices(node: Node, console: Console) -> None:
     columns = (
-        Column("name", tuple(device.name for device in node.devices), "words"),
-        Column("NUMA", tuple("" if device.numa is None else str(device.numa) for device in node.devices)),
-        Column("PCI", tuple(device.pci or "" for device in node.devices), "words"),
-        Column("memory, GiB", tuple(_or_nothing(device.whole_memory_bytes, 1 << 30, ".0f") for device in node.devices)),
-        Column("memory, GB/s", tuple(_or_nothing(device.memory_gbps, 1, "g") for device in node.devices)),
-        Column("CPUs", tuple(ranges(device.cpus) for device in node.devices), "words"),
+        LabelColumn("name", tuple(device.name for device in node.devices), "words"),
+        LabelColumn("NUMA", tuple("" if device.numa is None else str(device.numa) for device in node.devices)),
+        LabelColumn("PCI", tuple(device.pci or "" for device in node.devices), "words"),
+        LabelColumn(
+            "memory, GiB", tuple(_or_nothing(device.whole_memory_bytes, 1 << 30, ".0f") for device in node.devices)
+        ),
+        LabelColumn("memory, GB/s", tuple(_or_nothing(device.memory_gbps, 1, "g") for device in node.devices)),
+        LabelColumn("CPUs", tuple(ranges(device.cpus) for device in node.devices), "words"),
     )
     print_label_lines("device", [d.id for d in node.devices], [one for one in columns if any(one.cells)], console)
 
 
 def _print_links(node: Node, console: Console) -> None:
     columns = [
-        Column("and", tuple(link.b for link in node.links), "words"),
-        Column("kind", tuple(link.kind for link in node.links), "words"),
-        Column("tier", tuple(map(tier_of, node.links)), "words"),
-        Column("lanes", tuple("" if link.lanes is None else str(link.lanes) for link in node.links)),
-        Column(
+        LabelColumn("and", tuple(link.b for link in node.links), "words"),
+        LabelColumn("kind", tuple(link.kind for link in node.links), "words"),
+        LabelColumn("tier", tuple(map(tier_of, node.links)), "words"),
+        LabelColumn("lanes", tuple("" if link.lanes is None else str(link.lanes) for link in node.links)),
+        LabelColumn(
             "peak, GB/s",
             tuple("unknown" if link.peak_gbps is None else f"{link.peak_gbps:g}" for link in node.links),
             "numbers",
         ),
     ]
     told = [("one way" if link.directed else "", link.detail) for link in node.links]
-    remarks = Column("remark", tuple("; ".join(filter(None, parts)) for parts in told), "words")
+    remarks = LabelColumn("remark", tuple("; ".join(filter(None, parts)) for parts in told), "words")
     if not node.modelled and any(remarks.cells):
         columns.append(remarks)
     print_label_lines("between", [link.a for link in node.links], columns, console)

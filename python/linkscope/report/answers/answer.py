@@ -1,4 +1,4 @@
-"""Answer: how the table that answers a question is put into words."""
+"""AnswerText: how the table that answers a question is put into words."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _USUAL = ("", "device > device", "pinned > device", "device > pinned", "pageable
 
 
 @dataclass(frozen=True)
-class Answer:
+class AnswerText:
     """``conclude``: one sentence, of a table that has lines. ``label`` names a line; ``columns``: heading and text.
 
     ``legend``: what the headings mean, below the table. ``order``: the table with its telling lines first. ``devices``:

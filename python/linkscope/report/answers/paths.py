@@ -7,7 +7,7 @@ from polars import DataFrame
 
 from linkscope.analysis.tiers import MERGED, OFF
 from linkscope.report import wording
-from linkscope.report.answers.answer import Answer, Line, figure, how, more, sentence, span, where, words
+from linkscope.report.answers.answer import AnswerText, Line, figure, how, more, sentence, span, where, words
 
 MOST_PAIRS = 4
 
@@ -24,7 +24,7 @@ def _told(line: Line) -> str:
     return words(where(line), how(line))
 
 
-PEAKS = Answer(
+PEAKS = AnswerText(
     conclude=_peaks,
     label=_told,
     columns={
@@ -54,7 +54,7 @@ def _tiers(table: DataFrame) -> str:
     return f"{same}; in the others some classes are equally fast ({how(merged.row(0, named=True))}); no pair is off."
 
 
-TIERS = Answer(
+TIERS = AnswerText(
     conclude=_tiers,
     label=lambda line: words(line["movement"], how(line), f"class {line['measured_tier']}"),
     columns={
@@ -95,7 +95,7 @@ def _faster(line: Line) -> str:
     return ">".join(ends)
 
 
-ANISOTROPY = Answer(
+ANISOTROPY = AnswerText(
     conclude=_anisotropy,
     label=lambda line: words(
         f"{line['a']}, {line['b']}",
@@ -126,7 +126,7 @@ def _numa(table: DataFrame) -> str:
     )
 
 
-NUMA = Answer(
+NUMA = AnswerText(
     conclude=_numa,
     label=lambda line: words(
         f"{line['device']} {line['movement'].replace('GPU to host', 'to host').replace('host to GPU', 'from host')}",
@@ -157,7 +157,7 @@ def _engines(table: DataFrame) -> str:
     )
 
 
-ENGINES = Answer(
+ENGINES = AnswerText(
     conclude=_engines,
     label=lambda line: words(where(line), how(line)),
     columns={

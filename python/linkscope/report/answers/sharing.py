@@ -9,7 +9,7 @@ from polars import DataFrame
 
 from linkscope.analysis import interference, scaling
 from linkscope.report import wording
-from linkscope.report.answers.answer import Answer, Line, figure, how, more, sentence, where, words
+from linkscope.report.answers.answer import AnswerText, Line, figure, how, more, sentence, where, words
 
 MOST_NAMED = 2
 IN_ROUNDS = "`linkscope run default -k 'd2d or rounds'` has them in rounds, each GPU sending to one other at a time."
@@ -71,7 +71,7 @@ def _place(line: Line) -> list[str]:
     return [word for word in line["place"].split("|") if _DEVICE.fullmatch(word)]
 
 
-SCALING = Answer(
+SCALING = AnswerText(
     conclude=_scaling,
     label=lambda line: words(where(line), how(line)),
     devices=_place,
@@ -103,7 +103,7 @@ def _interference(table: DataFrame) -> str:
     return f"{told}; of {len(unknown)} the topology does not explain it." if len(unknown) else f"{told}."
 
 
-INTERFERENCE = Answer(
+INTERFERENCE = AnswerText(
     conclude=_interference,
     label=lambda line: f"{line['path']} {line['method']} beside {line['beside']} ({line['row']})",
     columns={
@@ -139,7 +139,7 @@ def _work(line: Line) -> str:
     return words(how(line | {"parameters": line["others"]}), wording.size(line["bytes"]))
 
 
-THREADS = Answer(
+THREADS = AnswerText(
     conclude=_threads,
     label=lambda line: words(line["path"], _work(line)),
     columns={

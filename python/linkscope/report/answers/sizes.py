@@ -6,7 +6,7 @@ import polars
 from polars import DataFrame
 
 from linkscope.report import wording
-from linkscope.report.answers.answer import Answer, Line, how, sentence, span, where, words
+from linkscope.report.answers.answer import AnswerText, Line, how, sentence, span, where, words
 
 NO_LINE = 0.2
 """Times that are further from their line are not described by it."""
@@ -79,7 +79,7 @@ def _beta(line: Line) -> str:
     return wording.value(line["beta_gbps"]) if line["beta_gbps"] is not None else "flat"
 
 
-FITS = Answer(
+FITS = AnswerText(
     conclude=_fits,
     label=_segment,
     columns={
@@ -167,7 +167,7 @@ def _reached(line: Line, name: str) -> str:
     return ("> " if line["rising"] else "") + wording.size(size)
 
 
-SATURATION = Answer(
+SATURATION = AnswerText(
     conclude=_saturation,
     label=_of_rate,
     columns={
@@ -205,7 +205,7 @@ def _collectives(table: DataFrame) -> str:
     return sentence("; ".join(told) or "no bound is known of these collectives")
 
 
-COLLECTIVES = Answer(
+COLLECTIVES = AnswerText(
     conclude=_collectives,
     label=lambda line: words(line["movement"], how(line)),
     columns={
