@@ -14,3 +14,8 @@ def own_folders(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.Mo
     monkeypatch.setenv("XDG_CACHE_HOME", str(home / "cache"))
     monkeypatch.setenv("XDG_STATE_HOME", str(home / "state"))
     return home
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """`--regenerate` writes the snapshots of tests/snapshots anew."""
+    parser.addoption("--regenerate", action="store_true", help="write tests/snapshots anew")

@@ -44,8 +44,8 @@ class Channel {
 };
 
 /// Answers every request of `partner` until that is gone; what `answer` throws is told.
-template <class AnswerText>
-void serve(const Channel& partner, const AnswerText& answer) {
+template <class Answer>
+void serve(const Channel& partner, const Answer& answer) {
   for (std::string request = partner.hear(); !request.empty(); request = partner.hear()) {
     try {
       partner.say(answer(request));
