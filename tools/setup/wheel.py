@@ -11,7 +11,7 @@ import hip
 import mpi
 from engines import NAMES, Wish
 from environment import Environment
-from shell import SetupError, logged, say
+from shell import SetupError, isolated, logged, say
 
 TOOLS = ("scikit-build-core>=0.10", "nlohmann-json>=3.11", "ziglang", "wheel")
 """zig brings the stubs of each glibc, and a linker for them (engine/cmake/Portable.cmake)."""
@@ -44,12 +44,12 @@ def build(root: Path, environment: Environment, folder: Path, wish: Wish) -> Pat
     for old in folder.glob("linkscope-*.whl"):
         old.unlink()
     log = folder / "wheel.log"
-    pip = [str(environment.python), "-m", "pip", "--disable-pip-version-check", "--verbose", "wheel"]
+    pip = [*isolated(environment.python), "-m", "pip", "--disable-pip-version-check", "--verbose", "wheel"]
     pip += ["--no-deps", "--no-build-isolation", "--wheel-dir", str(folder), str(root)]
     logged(pip, variables, log, f"compiling the wheel's engines: {', '.join(names)}")
     made = single(folder)
     tags = ["tags", "--remove", "--python-tag", "py3", "--abi-tag", "none", "--platform-tag", PLATFORM, str(made)]
-    logged([str(environment.python), "-m", "wheel", *tags], variables, log, "naming the wheel's platform")
+    logged([*isolated(environment.python), "-m", "wheel", *tags], variables, log, "naming the wheel's platform")
     wheel = single(folder)
     say(f"{wheel}: {', '.join(names)}; pip install it where it shall run")
     return wheel

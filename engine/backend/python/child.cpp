@@ -14,6 +14,7 @@
 #include <csignal>
 #include <cstring>
 #include <ctime>
+#include <string_view>
 
 #include "base/error.hpp"
 #include "base/steady_clock.hpp"
@@ -33,6 +34,12 @@ std::string last_line(const std::string& text) {
   return text.substr(before == std::string::npos ? 0 : before + 1,
                      end - (before == std::string::npos ? 0 : before + 1) + 1);
 }
+
+/// What the child's Python runs. `-m linkscope.torch_child` would run modules of the current folder, too, which both `-m`
+/// and `-c` put first among the places of modules; `-P` is Python 3.11's.
+constexpr std::string_view program_text =
+    "import sys; sys.path[:] = filter(None, sys.path); import runpy; "
+    "runpy.run_module('linkscope.torch_child', run_name='__main__', alter_sys=True)";
 
 /// As linkscope.torch_child names them (faults.py).
 Fault fault_of(const std::string& word) {
@@ -70,9 +77,9 @@ Child::Child(const std::string& program, Seconds timeout) : timeout_(timeout) {
 void Child::start(const std::string& program, int socket, int words) {
   std::string number = std::to_string(socket);
   std::string command = program;
-  std::string module_flag = "-m";
-  std::string module = "linkscope.torch_child";
-  std::array<char*, 5> arguments{command.data(), module_flag.data(), module.data(), number.data(), nullptr};
+  std::string text_flag = "-c";
+  std::string text(program_text);
+  std::array<char*, 5> arguments{command.data(), text_flag.data(), text.data(), number.data(), nullptr};
   const pid_t parent = ::getpid();
   pid_ = ::fork();
   if (pid_ != 0) return;

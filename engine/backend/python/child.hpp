@@ -17,7 +17,7 @@ using Message = nlohmann::json;
 /// one caller at a time: the thread that made it, by whose end the kernel knows that the child is to be killed.
 class Child {
  public:
-  /// `program` is told the number of its end of the socket, behind `-m linkscope.torch_child`. `timeout`: how long an
+  /// `program` is told the number of its end of the socket, as its last argument. `timeout`: how long an
   /// answer may take. Throws Error{fatal} where no process can be started.
   Child(const std::string& program, Seconds timeout);
   ~Child();

@@ -15,6 +15,7 @@ from linkscope.cli.app import app
 from linkscope.cli.command_panels import arrange
 from linkscope.cli.completing import VARIABLE
 from linkscope.cli.other_options import instead, of_extra
+from linkscope.cli.standard_streams import outlive_readers
 from linkscope.errors import LinkscopeError
 
 __all__ = ["app", "main"]
@@ -35,6 +36,7 @@ def version(show_version: Annotated[bool, typer.Option("--version", help="Print 
 
 def main(arguments: Sequence[str] | None = None) -> NoReturn:
     """Runs a command and leaves with its exit code. Whatever goes wrong is one line on standard error."""
+    outlive_readers()
     if VARIABLE in os.environ:
         from typer.completion import completion_init  # type: ignore[attr-defined]
 
@@ -48,9 +50,6 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
         _leave(str(error), error.exit_code)
     except (KeyboardInterrupt, typer.Abort):
         _leave("interrupted", 130)
-    except BrokenPipeError:
-        _close_stdout()
-        sys.exit(0)
     except OSError as error:
         _close_stdout()
         _leave(f"{error.strerror or error}{f': {error.filename}' if error.filename else ''}", 2)

@@ -1,4 +1,4 @@
-"""`python -m linkscope.torch_child SOCKET`: carries out what the engine at the other end of that descriptor asks."""
+"""The program that the engine starts with the number of a SOCKET: it carries out what the engine asks by that."""
 
 from __future__ import annotations
 

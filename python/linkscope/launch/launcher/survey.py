@@ -1,8 +1,7 @@
 """Survey: what stands between a launcher and an engine on a host that linkscope does not run on.
 
-`python -m linkscope.launch.launcher.survey ENGINE... join` tells the supervisor what that host is made of, if it is
-the first process of a host that is not known yet, and becomes the engine. Where nothing can be told, it becomes the
-engine too.
+`python survey.py ENGINE... join` tells the supervisor what that host is made of, if it is the first process of a host
+that is not known yet, and becomes the engine. Where nothing can be told, it becomes the engine too.
 """
 
 from __future__ import annotations
@@ -13,13 +12,15 @@ import platform
 import socket
 import sys
 from collections.abc import Iterable, Mapping
+from pathlib import Path
 from typing import Any, NoReturn
 
 Json = dict[str, Any]
 
 KNOWN_VARIABLE = "LINKSCOPE_KNOWN_HOSTS"
 """Names of hosts that need no survey, joined by commas."""
-COMMAND = (sys.executable, "-m", "linkscope.launch.launcher.survey")
+COMMAND = (sys.executable, os.path.abspath(__file__))  # noqa: PTH100 - symbolic links stay, as other hosts have them
+"""Names the file, as `-m` would run modules of the current folder and `-c` needs quotes, which launchers may lose."""
 _LOCAL_RANKS = ("OMPI_COMM_WORLD_LOCAL_RANK", "MPI_LOCALRANKID", "SLURM_LOCALID", "LOCAL_RANK")
 _LIMIT_S = 30.0
 
@@ -71,4 +72,6 @@ def main() -> NoReturn:
 
 
 if __name__ == "__main__":
+    # The package's folder, behind what is installed, in the place of this file's, which Python puts first.
+    sys.path[:] = [*(path for path in sys.path if path != str(Path(__file__).parent)), str(Path(__file__).parents[3])]
     main()
