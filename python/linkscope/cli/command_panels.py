@@ -17,15 +17,20 @@ PANELS = {
 
 
 def arrange(application: typer.Typer) -> None:
-    """Puts every command of ``application`` into its panel."""
+    """Put every command of ``application`` into its panel, in the order of ``PANELS``."""
     headings = {name: heading for heading, names in PANELS.items() for name in names}
+    order = {name: place for place, name in enumerate(headings)}
+    application.registered_commands.sort(key=lambda command: order.get(_name(command), len(order)))
     for command in application.registered_commands:
-        name = str(command.name or getattr(command.callback, "__name__", ""))
-        command.rich_help_panel = headings.get(name)
+        command.rich_help_panel = headings.get(_name(command))
         command.short_help = _first_sentence(inspect.getdoc(command.callback) or "")
     for group in application.registered_groups:
         group.rich_help_panel = headings.get(str(group.name))
         group.short_help = _first_sentence(str(group.typer_instance.info.help if group.typer_instance else ""))
+
+
+def _name(command: typer.models.CommandInfo) -> str:
+    return str(command.name or getattr(command.callback, "__name__", "")).rstrip("_")
 
 
 def _first_sentence(text: str) -> str:

@@ -10,7 +10,15 @@ from typing import Annotated, NoReturn
 import typer
 
 from linkscope import __version__
-from linkscope.cli import measure_commands, node_commands, run_file_commands, shell_commands, workload_commands
+from linkscope.cli import (
+    calibrate_command,
+    compare_command,
+    measure_commands,
+    node_commands,
+    run_file_commands,
+    shell_commands,
+    workload_commands,
+)
 from linkscope.cli.app import app
 from linkscope.cli.command_panels import arrange
 from linkscope.cli.completing import VARIABLE
@@ -20,7 +28,10 @@ from linkscope.errors import LinkscopeError
 
 __all__ = ["app", "main"]
 
-COMMANDS = (measure_commands, node_commands, run_file_commands, workload_commands, shell_commands)
+COMMANDS = (
+    *(measure_commands, calibrate_command, node_commands, run_file_commands, compare_command),
+    *(workload_commands, shell_commands),
+)
 """Modules whose import adds commands to the application."""
 arrange(app)
 INTERNAL_ERROR = 70
