@@ -15,8 +15,10 @@ from linkscope.cli import (
     compare_command,
     measure_commands,
     node_commands,
+    report_command,
     run_file_commands,
     shell_commands,
+    topology_command,
     workload_commands,
 )
 from linkscope.cli.app import app
@@ -29,7 +31,15 @@ from linkscope.errors import LinkscopeError
 __all__ = ["app", "main"]
 
 COMMANDS = (
-    *(measure_commands, calibrate_command, node_commands, run_file_commands, compare_command),
+    *(
+        measure_commands,
+        calibrate_command,
+        node_commands,
+        topology_command,
+        run_file_commands,
+        compare_command,
+        report_command,
+    ),
     *(workload_commands, shell_commands),
 )
 """Modules whose import adds commands to the application."""

@@ -1,15 +1,14 @@
-"""The commands about this machine and what linkscope can do on it: list, topology, doctor."""
+"""The commands about this machine and what linkscope can do on it: list and doctor."""
 
 from __future__ import annotations
 
 from dataclasses import asdict
-from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from linkscope.cli import completing
-from linkscope.cli.app import AsJson, Machine, app, err, out, print_json
+from linkscope.cli.app import AsJson, app, out, print_json
 
 
 @app.command("list")
@@ -48,28 +47,6 @@ def list_(
         print_json([one.to_json() for one in found])
     else:
         typer.echo(listing_text.table(found, out().width, f"linkscope list {what}", listing.legend(what, found)))
-    return 0
-
-
-@app.command()
-def topology(
-    machine: Machine = None,
-    svg: Annotated[Path | None, typer.Option(help="Write a picture of the node to this file.")] = None,
-    as_json: AsJson = False,
-) -> int:
-    """Show devices, links, peaks, hops and widest paths."""
-    from linkscope import api
-    from linkscope.report import topology_svg, topology_text
-    from linkscope.whole_file import write_whole
-
-    node = api.topology(machine)
-    if svg is not None:
-        write_whole(svg, topology_svg.draw(node))
-        err().print(f"wrote {svg}", highlight=False)
-    elif as_json:
-        print_json(topology_text.to_json(node))
-    else:
-        topology_text.show(node, out())
     return 0
 
 

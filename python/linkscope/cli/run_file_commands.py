@@ -1,4 +1,4 @@
-"""The commands that read run files: show, explain, choose, analyze, report, export; and import."""
+"""The commands that read run files: show, explain, choose, analyze, export; and import."""
 
 from __future__ import annotations
 
@@ -183,24 +183,6 @@ def analyze(
             (answers_text.show_tables if full or questions else answers_text.show)(
                 found, wording.titled(run_read), shown, caveats
             )
-    return 0
-
-
-@app.command()
-def report(
-    run_files: Annotated[
-        list[Path],
-        typer.Argument(metavar="RUN...", help="Run files; several are set side by side.", show_default=False),
-    ],
-    output: Annotated[Path, typer.Option("-o", "--output", help="HTML file to write.")],
-) -> int:
-    """Write runs, side by side, as one self-contained HTML page."""
-    from linkscope.analysis.excerpt import opened
-    from linkscope.report.html import write_report
-    from linkscope.results.run_files import named
-
-    write_report([opened(path) for path in named(run_files)], output)
-    err().print(f"wrote {output}", highlight=False)
     return 0
 
 
