@@ -12,6 +12,7 @@ import typer
 from linkscope import __version__
 from linkscope.cli import (
     calibrate_command,
+    choose_command,
     compare_command,
     measure_commands,
     node_commands,
@@ -37,6 +38,7 @@ COMMANDS = (
         node_commands,
         topology_command,
         run_file_commands,
+        choose_command,
         compare_command,
         report_command,
     ),
