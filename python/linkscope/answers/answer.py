@@ -33,6 +33,8 @@ class Kind(str, Enum):
     WORD = "word"
     NAME = "name"
     """A code that names.toml names; ``Column.of`` says which section."""
+    PATH = "path"
+    """A path or a list of paths, "gpu:0>gpu:1"."""
     COUNT = "count"
     NUMBER = "number"
     """A rate in GB/s, or another measured number."""

@@ -70,6 +70,14 @@ latency that no source gives. ``peak_gbps``: what links and memories allow (figu
 ``notes``: the engine's remarks.
 """
 
+LIKENESS = (
+    *("movement", "figure", "clock", "call", "calls_included", "both_ways", "load", "cache", "together", "flows"),
+    *("background", "hosts", "modelled", "processes", "isolated", "tier"),
+)
+"""Columns that ``likeness`` is of, beside the parameters of ``ASKED``. A question that compares results of several
+tiers or movements takes these without that one."""
+ABOVE_PEAK = 1.03
+"""A rate beyond this multiple of its peak never crossed its path: a cache served it."""
 ALIKE = ("likeness",)
 """Results that may be compared."""
 PEERS = ("likeness", "way", "memories", "bytes")

@@ -9,7 +9,7 @@ import polars
 
 from linkscope.analysis.cell import CALLS_INCLUDED, MODELS_CLOCK, shown_as
 from linkscope.analysis.figures import figures
-from linkscope.figures.columns import ASKED, DEFAULTS, SCHEMA
+from linkscope.figures.columns import ASKED, DEFAULTS, LIKENESS, SCHEMA
 from linkscope.figures.movement import movement, path, role
 from linkscope.results.run_file import RunFile
 
@@ -85,11 +85,5 @@ def _way(line: Json) -> str:
 def _likeness(line: Json) -> int:
     asked = [word for word in (line["parameters"] or "").split() if word.split("=", 1)[0] in ASKED]
     tier = "" if line["tier"] in ("local", "mixed", "unknown") or line["workload"] else line["tier"]
-    shared = (
-        *(line[name] for name in ("movement", "figure", "clock", "call", "calls_included", "both_ways")),
-        *(line[name] for name in ("load", "cache", "together", "flows", "background", "hosts", "modelled")),
-        *(line[name] for name in ("processes", "isolated")),
-        tier,
-        *asked,
-    )
+    shared = (*(tier if name == "tier" else line[name] for name in LIKENESS), *asked)
     return int.from_bytes(hashlib.blake2b(repr(shared).encode(), digest_size=8).digest(), "big")

@@ -11,6 +11,7 @@
 ``{x:change}``     "+9.3%", of a relative change
 ``{x:factor}``     "2.4x", of a ratio
 ``{x:duration}``   "12 min", of seconds
+``{x:path}``       "gpu:0 -> gpu:1", of a path or of a list of them
 ``{x:name KIND}``  what names.toml calls a thing of that kind
 =================  ================================================
 
@@ -71,6 +72,8 @@ def written(value: Any, how: str) -> str:
         from linkscope.messages.catalog import named
 
         return named(how[5:], str(value))
+    if how == "path":
+        return _path(value) if isinstance(value, str) else numbers.listed([_path(path) for path in value])
     if how in _ONE:
         ends = _ends(value)
         return _ONE[how](value) if ends is None else _RANGE[how](*ends)
@@ -81,6 +84,10 @@ def written(value: Any, how: str) -> str:
     if isinstance(value, Sequence) and not isinstance(value, str):
         return numbers.listed([str(word) for word in value])
     return str(value)
+
+
+def _path(path: str) -> str:
+    return path.replace("<>", " <-> ") if "<>" in path else path.replace(">", " -> ")
 
 
 def _ends(value: Any) -> tuple[Any, Any] | None:

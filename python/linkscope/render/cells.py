@@ -12,7 +12,7 @@ from linkscope.messages.template import written
 
 Line = Mapping[str, Any]
 
-_TEXT = (Kind.WORD, Kind.NAME)
+_TEXT = (Kind.WORD, Kind.NAME, Kind.PATH)
 
 
 def heading(column: Column) -> str:

@@ -51,11 +51,13 @@ def _screen(answer: Answer, width: int, full: bool) -> Iterable[Text | str | Gri
     for found in answer.at(Level.WARNING):
         yield from _wrapped(f"warning: {sentence(found)}", width, "yellow")
         yield from (Text(f"{_INDENT}{line}") for line in commands(found))
+    yield from _block([found for found in answer.at(Level.NOTE) if message(found.code).label], width)
     for table in answer.tables:
         if not table.detail or full:
             yield ""
             yield from _table(table, width, full)
-    notes = [*answer.at(Level.NOTE), *(answer.details if full else ())]
+    notes = [found for found in answer.at(Level.NOTE) if not message(found.code).label]
+    notes += answer.details if full else ()
     if notes:
         yield ""
     for found in notes:
@@ -120,7 +122,7 @@ def _headline(answer: Answer, width: int) -> Iterable[Text]:
 
 
 def _block(findings: Sequence[Finding], width: int) -> Iterable[Text | str]:
-    """Yield the errors below the headline, with their labels in one column: cause, evidence, check."""
+    """Yield errors, or notes that have labels, with these in one column: cause, evidence, check."""
     labels = [message(found.code).label for found in findings]
     room = max(map(len, labels), default=0)
     if room:
