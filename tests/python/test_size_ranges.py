@@ -6,7 +6,8 @@ import random
 
 import pytest
 
-from linkscope.analysis.size_ranges import Cost, crossovers, decided, excess, size_ranges, with_equals
+from linkscope.statistics.best import Cost
+from linkscope.statistics.ranges import crossovers, decided, excess, size_ranges, with_ties
 
 SIZES = [float(1 << power) for power in range(10, 27, 2)]
 
@@ -24,15 +25,15 @@ def test_two_lines_cross_where_they_do() -> None:
     (crossing,) = crossovers(rivals, ranges)
     true = 4e-6 / (1 / 100e9 - 1 / 400e9)
     assert (crossing.before, crossing.after) == ("kernel", "engine")
-    assert crossing.low <= crossing.size <= crossing.high
-    assert crossing.size == pytest.approx(true, rel=0.15)  # between measured sizes four apart
+    assert crossing.at.low <= crossing.at.value <= crossing.at.high
+    assert crossing.at.value == pytest.approx(true, rel=0.15)  # between measured sizes four apart
 
 
 def test_a_crossing_is_known_the_better_the_better_the_figures_are() -> None:
     def width(of_figures: float) -> float:
         rivals = {"a": line(2e-6, 100e9, of_figures), "b": line(6e-6, 400e9, of_figures)}
         (crossing,) = crossovers(rivals, size_ranges(rivals))
-        return crossing.high / crossing.low
+        return crossing.at.high / crossing.at.low
 
     assert 1 <= width(0.001) < width(0.02) < width(0.1)
 
@@ -51,19 +52,19 @@ def test_of_equals_the_cheapest_comes_first() -> None:
     rivals = {"dear": {8.0: Cost(1.9, 0.95, 3.8)}, "cheap": {8.0: Cost(1.0, 0.5, 2.0)}}
     (only,) = size_ranges(rivals)
     assert only.best == ("cheap", "dear")
-    assert with_equals(rivals, [only]) == (only,)
+    assert with_ties(rivals, [only]) == (only,)
 
 
 def test_a_range_does_not_reach_over_sizes_that_are_not_told() -> None:
     rivals = {"a": line(2e-6, 100e9), "b": line(8e-6, 50e9)}
     kept = {name: {size: cost for size, cost in costs.items() if size != SIZES[2]} for name, costs in rivals.items()}
     (whole,) = size_ranges(kept)
-    parts = with_equals(kept, [whole], [SIZES[2]])
+    parts = with_ties(kept, [whole], [SIZES[2]])
     assert [(one.first, one.last, one.best) for one in parts] == [
         (SIZES[0], SIZES[1], ("a",)),
         (SIZES[3], SIZES[-1], ("a",)),
     ]
-    assert with_equals(kept, [whole], [SIZES[-1] * 2]) == (whole,)
+    assert with_ties(kept, [whole], [SIZES[-1] * 2]) == (whole,)
 
 
 def test_nobody_chooses_by_less_than_a_percent() -> None:
@@ -75,7 +76,7 @@ def test_as_few_ranges_as_possible() -> None:
     """b is a shade better at every other size, but a is as good there: one answer does."""
     a = line(1e-6, 100e9)
     b = {
-        size: Cost(c.median * f, c.low * f, c.high * f)
+        size: Cost(c.value * f, c.low * f, c.high * f)
         for (size, c), f in zip(a.items(), [1.2, 0.995] * 5, strict=False)
     }
     assert [one.best for one in size_ranges({"a": a, "b": b})] == [("a",)]
@@ -85,7 +86,7 @@ def test_where_others_are_as_good_they_stand_beside_the_best() -> None:
     near = {size: Cost(1.3, 0.1, 9.0) for size in SIZES[:3]}  # nobody knows
     worse = {size: Cost(1.3, 1.29, 1.31) for size in SIZES[3:]}
     rivals = {"b": {**near, **worse}, "a": {size: Cost(1, 0.99, 1.01) for size in SIZES}}
-    apart, alone = with_equals(rivals, size_ranges(rivals))
+    apart, alone = with_ties(rivals, size_ranges(rivals))
     assert (apart.first, apart.last, apart.best, apart.excess) == (SIZES[0], SIZES[2], ("a", "b"), ())
     assert (alone.first, alone.last, alone.best) == (SIZES[3], SIZES[-1], ("a",))
     assert excess(rivals, "b", SIZES) == pytest.approx((0.0, 0.2, 0.3))
@@ -94,20 +95,20 @@ def test_where_others_are_as_good_they_stand_beside_the_best() -> None:
 def test_several_sizes_in_between_at_which_another_is_as_good_stand_apart() -> None:
     best, other = line(1e-6, 100e9), line(2e-6, 50e9)
     for size in SIZES[3:5]:
-        other[size] = Cost(best[size].median * 1.2, best[size].low / 2, best[size].high * 2)
+        other[size] = Cost(best[size].value * 1.2, best[size].low / 2, best[size].high * 2)
     rivals = {"best": best, "other": other}
-    parts = with_equals(rivals, size_ranges(rivals))
+    parts = with_ties(rivals, size_ranges(rivals))
     assert [(one.first, one.last, one.best) for one in parts] == [
         (SIZES[0], SIZES[2], ("best",)),
         (SIZES[3], SIZES[4], ("best", "other")),
         (SIZES[5], SIZES[-1], ("best",)),
     ]
     other[SIZES[4]] = line(2e-6, 50e9)[SIZES[4]]
-    assert len(with_equals(rivals, size_ranges(rivals))) == 1, "one size is no range"
+    assert len(with_ties(rivals, size_ranges(rivals))) == 1, "one size is no range"
 
 
 def test_an_unknown_cost_counts_only_where_it_is_told_apart() -> None:
-    vague = {size: Cost(one.median, one.median / 10, one.median * 2) for size, one in line(1e-6, 100e9).items()}
+    vague = {size: Cost(one.value, one.value / 10, one.value * 2) for size, one in line(1e-6, 100e9).items()}
     kept, lost = decided({"far": line(1e-4, 1e9), "vague": vague})
     assert (kept["vague"], lost) == (vague, ())
     near, far = line(1.1e-6, 90e9), line(1e-4, 1e9)
@@ -143,12 +144,11 @@ def test_every_range_holds_whoever_is_surely_best_at_any_of_its_sizes() -> None:
         for one in ranges:
             for size in (size for size in SIZES if one.first <= size <= one.last):
                 for best in one.best:
-                    middle, low, _ = rivals[best][size].over(
-                        min((r[size] for r in rivals.values()), key=lambda c: c.median)
-                    )
-                    assert low <= 0 or middle <= 0.01
+                    least = min((r[size] for r in rivals.values()), key=lambda c: c.value)
+                    ratio = rivals[best][size].over(least)
+                    assert ratio.low <= 1 or ratio.value <= 1.01
         for crossing in crossovers(rivals, ranges):
-            assert SIZES[0] <= crossing.low <= crossing.size <= crossing.high <= SIZES[-1]
+            assert SIZES[0] <= crossing.at.low <= crossing.at.value <= crossing.at.high <= SIZES[-1]
 
 
 def test_excess_is_none_where_a_rival_was_not_measured() -> None:
@@ -167,7 +167,7 @@ def test_a_rival_that_is_as_good_where_it_was_measured_costs_nothing() -> None:
 def test_one_that_is_as_good_at_a_size_of_its_own_parts_no_range() -> None:
     """It was measured there alone: of the other sizes that says nothing."""
     rivals = {"push": line(2e-6, 100e9), "engine": line(9e-6, 90e9), "pull": line(2e-6, 100e9, sizes=SIZES[-1:])}
-    (only,) = with_equals(rivals, size_ranges(rivals))
+    (only,) = with_ties(rivals, size_ranges(rivals))
     assert (only.first, only.last, only.best) == (SIZES[0], SIZES[-1], ("push",))
 
 

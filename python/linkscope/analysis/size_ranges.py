@@ -26,7 +26,7 @@ FEWEST_ALIKE = 2
 
 
 @dataclass(frozen=True)
-class Cost:
+class OldCost:
     """What a thing takes at one size: a time, or the inverse of a rate; low to high is its 95 % interval. ``of_runs``:
     in each of several runs, if all have it; ``within``: the relative half width that samples leave in one of them.
     """
@@ -38,28 +38,28 @@ class Cost:
     within: float = 0.0
 
     @staticmethod
-    def of(times: Stats) -> Cost:
+    def of(times: Stats) -> OldCost:
         """Of a median above zero."""
-        return Cost(times.median, max(times.low, times.median * LEAST_BOUND), times.high)
+        return OldCost(times.median, max(times.low, times.median * LEAST_BOUND), times.high)
 
     @staticmethod
-    def of_samples(times: Stats) -> Cost:
+    def of_samples(times: Stats) -> OldCost:
         """Of one replicate, of which few samples have but a range."""
         low, high = interval_of_range(times.n, times.median, times.low, times.high)
-        return Cost(times.median, max(low, times.median * LEAST_BOUND), high)
+        return OldCost(times.median, max(low, times.median * LEAST_BOUND), high)
 
     @staticmethod
-    def of_row(row: Row) -> Cost:
+    def of_row(row: Row) -> OldCost:
         """Of the time of its first measured flow."""
         times = row.measured_flows[0][1].seconds
-        return Cost.of(times) if len(row.measured) > 1 or row.noise else Cost.of_samples(times)
+        return OldCost.of(times) if len(row.measured) > 1 or row.noise else OldCost.of_samples(times)
 
     @property
-    def inverse(self) -> Cost:
+    def inverse(self) -> OldCost:
         """Of a rate."""
-        return Cost(1 / self.median, 1 / self.high, 1 / self.low)
+        return OldCost(1 / self.median, 1 / self.high, 1 / self.low)
 
-    def unknown_beside(self, other: Cost) -> bool:
+    def unknown_beside(self, other: OldCost) -> bool:
         """Whether a bound is further from the median than ``UNKNOWN_FROM``, or that of its ratio to ``other`` where
         several runs have both."""
         if not self.in_runs_of(other):
@@ -67,11 +67,11 @@ class Cost:
         middle, low, _ = self.over(other)
         return middle - low > math.log(UNKNOWN_FROM)
 
-    def in_runs_of(self, other: Cost) -> bool:
+    def in_runs_of(self, other: OldCost) -> bool:
         """Whether both are known in each of the same several runs."""
         return len(self.of_runs) == len(other.of_runs) > 1
 
-    def over(self, other: Cost) -> tuple[float, float, float]:
+    def over(self, other: OldCost) -> tuple[float, float, float]:
         """Logarithm of its ratio to ``other``, and the bounds of that."""
         if self.in_runs_of(other):
             return self._in_pairs(other)
@@ -80,7 +80,7 @@ class Cost:
         above = math.hypot(math.log(self.high / self.median), math.log(other.median / other.low))
         return middle, middle - below, middle + above
 
-    def _in_pairs(self, other: Cost) -> tuple[float, float, float]:
+    def _in_pairs(self, other: OldCost) -> tuple[float, float, float]:
         """The mean of the ratios, and Student's interval of it; no narrower than what samples leave open, for runs may
         agree by chance or to a tick of the clock."""
         logs = [math.log(a) - math.log(b) for a, b in zip(self.of_runs, other.of_runs, strict=True)]
@@ -89,18 +89,18 @@ class Cost:
         margin = min(max(between, within) / math.sqrt(len(logs)), WIDEST)
         return middle, middle - margin, middle + margin
 
-    def dearer_than(self, other: Cost) -> bool:
+    def dearer_than(self, other: OldCost) -> bool:
         """Whether it is told apart from ``other`` as the greater one, and by more than ``AS_GOOD``."""
         middle, low, _ = self.over(other)
         return low > 0 and middle > math.log1p(AS_GOOD)
 
 
-Rivals = Mapping[str, Mapping[float, Cost]]
+Rivals = Mapping[str, Mapping[float, OldCost]]
 """Of every rival its cost by size in bytes."""
 
 
 @dataclass(frozen=True)
-class SizeRange:
+class OldSizeRange:
     """From ``first`` to ``last`` bytes, both measured, each of ``best`` is best or as good; cheapest first.
 
     ``excess``: of every rival that is worse at some size there, the least and the most that it costs more: 0.12 for
@@ -117,7 +117,7 @@ class SizeRange:
 
 
 @dataclass(frozen=True)
-class Crossover:
+class OldCrossover:
     """Above ``size`` bytes ``after`` is better than ``before``, below it worse; low to high is where that may lie.
 
     Interpolated between measured sizes, costs and sizes on logarithms.
@@ -130,7 +130,7 @@ class Crossover:
     high: float
 
 
-def decided(rivals: Rivals) -> tuple[dict[str, dict[float, Cost]], tuple[float, ...]]:
+def decided(rivals: Rivals) -> tuple[dict[str, dict[float, OldCost]], tuple[float, ...]]:
     """The same at sizes that several rivals have and at which the best is told: none that is not told apart from it has
     an unknown cost. Then the sizes at which it is not told, ascending."""
     shared = _shared(rivals)
@@ -139,12 +139,12 @@ def decided(rivals: Rivals) -> tuple[dict[str, dict[float, Cost]], tuple[float, 
     return kept, tuple(size for size in shared if size not in told)
 
 
-def size_ranges(rivals: Rivals) -> tuple[SizeRange, ...]:
+def size_ranges(rivals: Rivals) -> tuple[OldSizeRange, ...]:
     """The fewest ranges, sizes ascending, such that one rival is best or as good in the whole of each.
 
     Sizes that only one rival has say nothing and are left out; so is a size at which curves only touch.
     """
-    ranges: list[SizeRange] = []
+    ranges: list[OldSizeRange] = []
     run: list[float] = []
     best: set[str] = set()
     for size in _shared(rivals):
@@ -157,7 +157,9 @@ def size_ranges(rivals: Rivals) -> tuple[SizeRange, ...]:
     return (*ranges, _range(rivals, run, best)) if run else ()
 
 
-def with_equals(rivals: Rivals, ranges: Sequence[SizeRange], untold: Sequence[float] = ()) -> tuple[SizeRange, ...]:
+def with_equals(
+    rivals: Rivals, ranges: Sequence[OldSizeRange], untold: Sequence[float] = ()
+) -> tuple[OldSizeRange, ...]:
     """The same ``ranges``, each parted where at its first or its last sizes, or at several in between, the same others
     are as good as its best, behind which they then stand. Only of others that were measured at all of its sizes does
     that say anything. Where a size of ``untold`` lies within a range, it is parted, too."""
@@ -169,13 +171,13 @@ def with_equals(rivals: Rivals, ranges: Sequence[SizeRange], untold: Sequence[fl
     )
 
 
-def crossovers(rivals: Rivals, ranges: Sequence[SizeRange]) -> tuple[Crossover, ...]:
+def crossovers(rivals: Rivals, ranges: Sequence[OldSizeRange]) -> tuple[OldCrossover, ...]:
     """Between the best of each range and of the next; none where the two were not measured at the same sizes."""
     found = [_crossover(rivals, before, after) for before, after in pairwise(ranges)]
     return tuple(one for one in found if one is not None)
 
 
-def borders(ranges: Sequence[SizeRange], crossed: Sequence[Crossover]) -> Iterator[int]:
+def borders(ranges: Sequence[OldSizeRange], crossed: Sequence[OldCrossover]) -> Iterator[int]:
     """The last byte of every range but the last, where sizes between those measured are to be decided too: at the
     crossover, or where there is none halfway on logarithms.
     """
@@ -231,7 +233,7 @@ def _without(untold: Sequence[float], sizes: Sequence[float]) -> list[list[float
     return parts
 
 
-def _parted(rivals: Rivals, sizes: list[float], best: set[str]) -> Iterator[SizeRange]:
+def _parted(rivals: Rivals, sizes: list[float], best: set[str]) -> Iterator[OldSizeRange]:
     plain: list[float] = []
     others = {name: costs for name, costs in rivals.items() if set(sizes) <= set(costs)}
     while sizes:
@@ -247,7 +249,7 @@ def _parted(rivals: Rivals, sizes: list[float], best: set[str]) -> Iterator[Size
         yield _part(rivals, plain, best)
 
 
-def _part(rivals: Rivals, sizes: Sequence[float], best: set[str]) -> SizeRange:
+def _part(rivals: Rivals, sizes: Sequence[float], best: set[str]) -> OldSizeRange:
     found = _range(rivals, sizes, set.intersection(*(equals(rivals, size) for size in sizes)))
     return replace(found, best=tuple(sorted(found.best, key=lambda name: name not in best)))
 
@@ -262,12 +264,12 @@ def _as_good(rivals: Rivals, sizes: Sequence[float], best: set[str]) -> int:
     return len(sizes)
 
 
-def _range(rivals: Rivals, sizes: Sequence[float], best: set[str]) -> SizeRange:
+def _range(rivals: Rivals, sizes: Sequence[float], best: set[str]) -> OldSizeRange:
     over = {name: found for name in rivals if (found := excess(rivals, name, sizes)) is not None}
     apart = {name: fmean(difference(rivals, name, size) for size in sizes if size in rivals[name]) for name in over}
     ordered = sorted(over, key=lambda name: (over[name][1], apart[name]))
     worse = {name for size in sizes for name in over if size in rivals[name] and name not in equals(rivals, size)}
-    return SizeRange(
+    return OldSizeRange(
         first=sizes[0],
         last=sizes[-1],
         best=tuple(name for name in ordered if name in best),
@@ -280,7 +282,7 @@ def _range(rivals: Rivals, sizes: Sequence[float], best: set[str]) -> SizeRange:
     )
 
 
-def _crossover(rivals: Rivals, below: SizeRange, above: SizeRange) -> Crossover | None:
+def _crossover(rivals: Rivals, below: OldSizeRange, above: OldSizeRange) -> OldCrossover | None:
     before = next(name for name in below.best if name not in above.best)
     after = next(name for name in above.best if name not in below.best)
     shared = [size for size in sorted(rivals[before]) if size in rivals[after] and below.first <= size <= above.last]
@@ -293,7 +295,7 @@ def _crossover(rivals: Rivals, below: SizeRange, above: SizeRange) -> Crossover 
     size = _zero([(one[0], one[1]) for one in around])
     low = _zero([(one[0], one[3]) for one in around])  # until here `before` is surely better
     high = _zero([(one[0], one[2]) for one in around])
-    return Crossover(before, after, size, min(low, size), max(high, size))
+    return OldCrossover(before, after, size, min(low, size), max(high, size))
 
 
 def _zero(points: Sequence[tuple[float, float]]) -> float:
@@ -302,3 +304,8 @@ def _zero(points: Sequence[tuple[float, float]]) -> float:
         if value <= 0 < more:
             return math.exp(math.log(size) + (math.log(larger) - math.log(size)) * value / (value - more))
     return points[0][0] if points[0][1] > 0 else points[-1][0]
+
+
+Cost = OldCost
+SizeRange = OldSizeRange
+Crossover = OldCrossover

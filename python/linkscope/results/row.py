@@ -7,12 +7,11 @@ from typing import Any
 
 from linkscope.results.member_time import MemberTime
 from linkscope.results.records import Count, Natural, Number, Text
+from linkscope.statistics.interval import UNKNOWN_FROM as UNKNOWN_FROM
 
 _BY = "by "
 """Begins the note that names a library, or a call of one."""
 ONE_REPLICATE = "one replicate: its interval says nothing of other runs"
-UNKNOWN_FROM = 3.0
-"""A figure whose interval reaches further than this factor is known to nobody."""
 MOSTLY = 0.5
 """A latency that is so much of a time makes what it is."""
 

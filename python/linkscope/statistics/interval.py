@@ -5,6 +5,9 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
+UNKNOWN_FROM = 3.0
+"""Factor between a value and a bound from which the value counts as unknown."""
+
 
 @dataclass(frozen=True)
 class Interval:
@@ -18,6 +21,11 @@ class Interval:
     def margin(self) -> float:
         """Return the larger half width relative to the value, 0.01 for 1%; 0 of a value of 0."""
         return max(self.high - self.value, self.value - self.low) / self.value if self.value else 0.0
+
+    @property
+    def inverse(self) -> Interval:
+        """Return one over the interval: the cost of a rate. All bounds must be above 0."""
+        return Interval(1 / self.value, 1 / self.high, 1 / self.low)
 
     def scaled(self, factor: float) -> Interval:
         """Return the interval times a positive factor."""
