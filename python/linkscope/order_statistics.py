@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import cache
 from math import comb, sqrt
-from statistics import median_high, median_low
+from statistics import NormalDist, median_high, median_low
 
 CONFIDENCE = 0.95
 # Student's t, 0.975 quantile, by degrees of freedom from 1.
@@ -15,6 +15,7 @@ _T975 = (
     *(12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228),
     *(2.201, 2.179, 2.160, 2.145, 2.131, 2.120, 2.110, 2.101, 2.093, 2.086),
 )
+_Z975 = NormalDist().inv_cdf(0.975)
 
 
 OF_RANGE = {2: 6.35, 3: 1.35, 4: 0.74, 5: 0.56}
@@ -63,8 +64,16 @@ def percentile(ordered: Sequence[float], share: float) -> float:
 
 
 def t975(freedom: int) -> float:
-    """Student's t, the quantile of 0.975, for so many degrees of freedom, at least one: of a 95 % interval."""
-    return _T975[min(freedom, len(_T975)) - 1]
+    """Return Student's t, the 0.975 quantile, for at least one degree of freedom: a 95% interval reaches that far.
+
+    Above the table it is an expansion about the normal quantile (Abramowitz and Stegun, 26.7.5), right to 1e-4.
+    """
+    if freedom <= len(_T975):
+        return _T975[freedom - 1]
+    z = _Z975
+    first, second = (z**3 + z) / 4, (5 * z**5 + 16 * z**3 + 3 * z) / 96
+    third = (3 * z**7 + 19 * z**5 + 17 * z**3 - 15 * z) / 384
+    return z + first / freedom + second / freedom**2 + third / freedom**3
 
 
 def reciprocal_median(values: Sequence[float]) -> float:

@@ -11,7 +11,7 @@ from typing import Any
 import polars
 
 from linkscope.analysis.size_ranges import AS_GOOD, Cost
-from linkscope.students_t import two_sided
+from linkscope.statistics.students_t import two_sided
 
 Json = dict[str, Any]
 

@@ -26,7 +26,7 @@ from linkscope.results.figure_class import FigureClass
 from linkscope.results.replicates import WIDEST
 from linkscope.results.row import origin_name
 from linkscope.results.run_stream import Run
-from linkscope.students_t import two_sided
+from linkscope.statistics.students_t import two_sided
 
 Json = dict[str, Any]
 
