@@ -9,11 +9,13 @@ from typing import Any
 
 import pytest
 
-from linkscope.machine.doctor import SEVERITIES, MachineFinding, examine
+from linkscope.machine.doctor import examine
 from linkscope.machine.files import RecordedFiles
 from linkscope.machine.node import Device, Link, Node
 from linkscope.machine.recording import load_recording
 from linkscope.machine.state import GpuState, MachineState, build_state
+from linkscope.messages.catalog import sentence
+from linkscope.messages.finding import Finding, Level
 
 FIXTURES = Path(__file__).parents[1] / "fixtures/machines"
 CUDA: dict[str, Any] = {"backend": "cuda", "devices": []}
@@ -26,7 +28,7 @@ NODE = Node(
 )
 
 
-def findings(state: MachineState, node: Node = NODE, **engines: dict[str, Any] | None) -> list[MachineFinding]:
+def findings(state: MachineState, node: Node = NODE, **engines: dict[str, Any] | None) -> list[Finding]:
     return examine(node, state, engines or {"cuda": CUDA})
 
 
@@ -39,41 +41,41 @@ def test_a_healthy_machine_has_no_findings() -> None:
 
 
 @pytest.mark.parametrize(
-    ("state", "severity", "words"),
+    ("state", "level", "code", "facts"),
     [
-        (gpu(processes=2), "problem", "other processes run on gpu:0 (2)"),
-        (gpu(memory_used_bytes=40 << 30), "warning", "memory is in use"),
-        (gpu(throttle=("thermal (hardware)",)), "warning", "thermal (hardware)"),
-        (gpu(power_cap_w=300.0, power_default_w=700.0), "note", "power limit"),
-        (gpu(pcie_lanes=8, pcie_lanes_max=16), "problem", "8 of 16 lanes"),
-        (gpu(pcie_generation=1), "note", "generation 1 of 5 while idle"),
-        (replace(gpu(pcie_generation=4), when="load"), "problem", "generation 4 of 5 under load"),
-        (gpu(iommu="DMA-FQ"), "warning", "IOMMU translates"),
-        (gpu(acs_redirect=True), "note", "ACS"),
-        (gpu(persistence=False), "note", "persistence"),
-        (gpu(mig=True), "warning", "MIG"),
-        (gpu(ecc=False), "note", "ECC"),
-        (replace(HEALTHY, iommu=True), "note", "IOMMU is on"),
-        (replace(HEALTHY, governors=("powersave",)), "warning", "governor is powersave"),
-        (replace(HEALTHY, turbo=False), "note", "turbo"),
-        (replace(HEALTHY, smt=True), "note", "hyper-threads"),
-        (replace(HEALTHY, numa_balancing=True), "warning", "NUMA balancing"),
-        (replace(HEALTHY, transparent_huge_pages="never"), "note", "huge pages"),
-        (replace(HEALTHY, memory_available_bytes=1 << 29), "problem", "0.5 GiB"),
-        (replace(HEALTHY, memory_limit_bytes=3 << 30), "warning", "3.0 GiB"),
-        (replace(HEALTHY, cpus_online=1, cpus_allowed=1), "warning", "one CPU"),
-        (replace(HEALTHY, cpus_allowed=8), "note", "8 of 64 CPUs"),
-        (replace(HEALTHY, cpu_quota=4.0), "warning", "limits the CPU time to 4 CPUs"),
-        (replace(HEALTHY, load=40.0), "warning", "load average is 40.0"),
-        (replace(HEALTHY, virtualised=True), "note", "virtual machine"),
-        (replace(HEALTHY, container="docker"), "note", "container (docker)"),
-        (replace(HEALTHY, tools={"libnuma": False}), "warning", "libnuma is not installed"),
+        (gpu(processes=2), "error", "other-processes", {"processes": 2}),
+        (gpu(memory_used_bytes=40 << 30), "warning", "memory-held", {}),
+        (gpu(throttle=("thermal (hardware)",)), "warning", "throttled", {"reason": "thermal (hardware)"}),
+        (gpu(power_cap_w=300.0, power_default_w=700.0), "note", "power-cap", {}),
+        (gpu(pcie_lanes=8, pcie_lanes_max=16), "error", "pcie-narrow", {"lanes": 8, "most": 16}),
+        (gpu(pcie_generation=1), "note", "pcie-idle", {"generation": 1, "most": 5}),
+        (replace(gpu(pcie_generation=4), when="load"), "error", "pcie-slow", {"generation": 4, "most": 5}),
+        (gpu(iommu="DMA-FQ"), "warning", "iommu-translates", {"kind": "DMA-FQ"}),
+        (gpu(acs_redirect=True), "note", "acs", {}),
+        (gpu(persistence=False), "note", "no-persistence", {}),
+        (gpu(mig=True), "warning", "mig", {}),
+        (gpu(ecc=False), "note", "no-ecc", {}),
+        (replace(HEALTHY, iommu=True), "note", "iommu-on", {}),
+        (replace(HEALTHY, governors=("powersave",)), "warning", "governor", {"governors": ["powersave"]}),
+        (replace(HEALTHY, turbo=False), "note", "turbo-off", {}),
+        (replace(HEALTHY, smt=True), "note", "hyper-threads", {}),
+        (replace(HEALTHY, numa_balancing=True), "warning", "numa-balancing", {}),
+        (replace(HEALTHY, transparent_huge_pages="never"), "note", "no-huge-pages", {}),
+        (replace(HEALTHY, memory_available_bytes=1 << 29), "error", "little-memory", {"available": 1 << 29}),
+        (replace(HEALTHY, memory_limit_bytes=3 << 30), "warning", "little-memory", {"available": 3 << 30}),
+        (replace(HEALTHY, cpus_online=1, cpus_allowed=1), "warning", "one-cpu", {}),
+        (replace(HEALTHY, cpus_allowed=8), "note", "cpu-mask", {"allowed": 8, "online": 64}),
+        (replace(HEALTHY, cpu_quota=4.0), "warning", "cpu-quota", {"quota": 4.0}),
+        (replace(HEALTHY, load=40.0), "warning", "load", {"load": 40.0, "cpus": 64}),
+        (replace(HEALTHY, virtualised=True), "note", "virtual-machine", {}),
+        (replace(HEALTHY, container="docker"), "note", "container", {"container": "docker"}),
+        (replace(HEALTHY, tools={"libnuma": False}), "warning", "no-libnuma", {}),
     ],
 )
-def test_one_thing_wrong_is_one_finding(state: MachineState, severity: str, words: str) -> None:
+def test_one_thing_wrong_is_one_finding(state: MachineState, level: str, code: str, facts: dict[str, Any]) -> None:
     (finding,) = findings(state)
-    assert finding.severity == severity
-    assert words in finding.what
+    assert (finding.level.value, finding.code, finding.facts) == (level, f"doctor.{code}", facts)
+    assert len(sentence(finding)) <= 100
 
 
 def test_idle_clocks_are_no_finding() -> None:
@@ -89,41 +91,41 @@ def test_acs_matters_more_where_peers_meet_over_pcie() -> None:
     second = (Device("gpu:1", "gpu", name="NVIDIA L40"),)
     over_pcie = replace(NODE, devices=NODE.devices + second, links=(*NODE.links, Link("gpu:1", "numa:0", "pcie", 31.5)))
     linked = replace(over_pcie, links=(*over_pcie.links, Link("gpu:0", "gpu:1", "nvlink", 50.0)))
-    assert findings(gpu(acs_redirect=True), over_pcie)[0].severity == "warning"
-    assert findings(gpu(acs_redirect=True), linked)[0].severity == "note"
+    assert findings(gpu(acs_redirect=True), over_pcie)[0].level is Level.WARNING
+    assert findings(gpu(acs_redirect=True), linked)[0].level is Level.NOTE
 
 
 def test_one_line_names_all_gpus_concerned() -> None:
     both = replace(HEALTHY, gpus=(replace(QUIET_GPU, mig=True), replace(QUIET_GPU, id="gpu:1", mig=True)))
     (finding,) = findings(both)
-    assert finding.what.startswith("gpu:0, gpu:1:")
+    assert finding.where == ("gpu:0", "gpu:1")
 
 
 def test_no_engine() -> None:
     found = findings(HEALTHY, host=None, cuda=None)
-    assert [f.severity for f in found] == ["problem", "problem"]
-    assert found[1].what == "there are GPUs but no cuda engine"
+    assert [(f.level, f.code) for f in found] == [
+        (Level.ERROR, "doctor.no-engine"),
+        (Level.ERROR, "doctor.no-gpu-engine"),
+    ]
+    assert found[1].facts == {"engine": "cuda"}
 
 
 def test_an_engine_without_a_usable_gpu() -> None:
     (finding,) = findings(HEALTHY, cuda={**CUDA, "problem": "no CUDA-capable device is detected"})
-    assert finding.severity == "problem"
-    assert "no CUDA-capable device" in finding.what
+    assert finding.level is Level.ERROR
+    assert finding.facts == {"engine": "cuda", "problem": "no CUDA-capable device is detected"}
 
 
 def test_a_missing_compiler_matters_less_where_an_engine_is_built() -> None:
     without = replace(HEALTHY, tools={"c++": False})
-    assert findings(without)[0].severity == "note"
-    assert {f.severity for f in findings(without, host=None)} == {"problem"}
+    assert findings(without)[0].level is Level.NOTE
+    assert {f.level for f in findings(without, host=None)} == {Level.ERROR}
 
 
-def test_findings_come_gravest_first_and_say_what_to_do() -> None:
+def test_findings_come_gravest_first() -> None:
     state = replace(gpu(processes=1, persistence=False, mig=True), numa_balancing=True, virtualised=True)
     found = findings(state)
-    ranks = [SEVERITIES.index(finding.severity) for finding in found]
-    assert ranks == sorted(ranks)
-    assert len(found) == 5
-    assert all(finding.why_it_matters and finding.remedy for finding in found)
+    assert [finding.level.value for finding in found] == ["error", "warning", "warning", "note", "note"]
 
 
 @pytest.mark.parametrize("name", ["frontier", "h200-nvswitch"])
@@ -186,9 +188,8 @@ def test_libraries_loaded_at_run_time_that_are_missing_are_notes_with_what_to_do
     methods = [method("mpi", absent), method("mpi-collective", absent), method("stream", "no")]
     methods += [method("torch-copy", None), method("torch-mpi", "mpi4py is not installed")]
     found = findings(MachineState(), cuda={**CUDA, "methods": methods})
-    assert {finding.severity for finding in found} == {"note"}
-    assert [finding.what for finding in found] == [
-        f"mpi, mpi-collective: {absent}",
-        "torch-mpi: mpi4py is not installed",
+    assert {finding.level for finding in found} == {Level.NOTE}
+    assert [(finding.code, finding.facts["methods"]) for finding in found] == [
+        ("doctor.no-mpi", ["mpi", "mpi-collective"]),
+        ("doctor.no-torch", ["torch-mpi"]),
     ]
-    assert all(finding.remedy for finding in found)

@@ -12,6 +12,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +26,8 @@ from linkscope.launch.engines import choose_engine, find_engines
 from linkscope.launch.process.child import URGENT_S, Child, ShutdownDeadline, end_all
 from linkscope.launch.run import newest_output
 from linkscope.launch.worker import engine_plan
-from linkscope.machine.doctor import MachineFinding
+from linkscope.messages.catalog import sentence
+from linkscope.messages.finding import error
 
 __all__ = ["bench"]
 
@@ -85,12 +87,12 @@ def test_a_page_in_the_place_of_its_run_is_refused_before_anything_is_measured(b
 def test_who_else_uses_the_machine_is_told_before_anything_is_measured(
     bench: Bench, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    busy = MachineFinding("problem", "other processes run on gpu:0 (2)", "they share the links", "stop them")
+    busy = replace(error("doctor.other-processes", processes=2), where=("gpu:0",))
     monkeypatch.setattr("linkscope.launch.job.neighbours", lambda node, state: [busy])
     lines = bench.cli("run", bench.suite, "-o", "a.jsonl").err.splitlines()
-    assert lines[0] == "other processes run on gpu:0 (2): they share the links; stop them"
+    assert lines[0] == sentence(busy)
     modelled = bench.cli("run", bench.suite, "--machine", "frontier", "--dry-run")
-    assert busy.what not in modelled.out + modelled.err
+    assert sentence(busy) not in modelled.out + modelled.err
 
 
 def test_json_goes_to_standard_output_alone(bench: Bench) -> None:

@@ -63,17 +63,19 @@ def likely(where: Surroundings, gpu: str) -> Iterator[Likely]:
 
 
 def _pcie(state: GpuState) -> Iterator[Likely]:
-    if state.narrow:
+    if state.lanes_lacking:
+        lanes = "{} of {}".format(*state.lanes_lacking)
         yield Likely(
-            f"PCIe has {state.narrow} lanes",
-            f"state: {state.narrow} lanes",
+            f"PCIe has {lanes} lanes",
+            f"state: {lanes} lanes",
             "reseat the card or riser; look at the slot's wiring and the BIOS bifurcation",
             _over_pcie,
         )
-    if state.slow_generation:
+    if state.generation_lacking:
+        generation = "{} of {}".format(*state.generation_lacking)
         yield Likely(
-            f"PCIe runs at generation {state.slow_generation}",
-            f"state: generation {state.slow_generation}, and transfers are slow",
+            f"PCIe runs at generation {generation}",
+            f"state: generation {generation}, and transfers are slow",
             "look at the BIOS setting, the riser and the PCIe error counters",
             _over_pcie,
         )

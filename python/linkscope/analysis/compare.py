@@ -21,6 +21,7 @@ from linkscope.displayed import Displayed
 from linkscope.errors import LinkscopeError
 from linkscope.machine.node import Device
 from linkscope.machine.paths import Paths
+from linkscope.messages.catalog import sentence
 from linkscope.order_statistics import t975
 from linkscope.results.figure_class import FigureClass
 from linkscope.results.replicates import WIDEST
@@ -217,7 +218,7 @@ def compare(base: Sequence[Run], new: Sequence[Run], alpha: float = ALPHA, thres
         other_machine=any(what == DEVICES for what, _, _ in changed) and not same_machine(base[-1], new[-1]),
         calibrated=bool(new[-1].header.get("noise")),
         no_machine=tuple(str(run.path) for run in (*base, *new) if not knows_machine(run)),
-        spoiled=tuple((str(run.path), one.what) for run in (*base, *new) for one in spoilers(run)),
+        spoiled=tuple((str(run.path), sentence(one)) for run in (*base, *new) for one in spoilers(run)),
     )
 
 

@@ -24,17 +24,16 @@ from linkscope.machine.described import is_packaged, load_machine, machines_with
 from linkscope.machine.node import Node
 from linkscope.machine.paths import Paths
 from linkscope.machine.state import MachineState
+from linkscope.messages.catalog import sentence
 from linkscope.results.row import origin_name
 from linkscope.results.run_file import RunFile
 
 Json = dict[str, Any]
 UNKNOWN = "unknown"
 FABRICS = ("nvlink", "xgmi")
-"""Kinds of links over which GPUs always reach each other."""
 _LOCATED = 0.8
 """Share of a GPU's paths that must be slow for the GPU to be the place."""
 _EVERYWHERE = 0.95
-"""Share of all paths of a kind from which no single GPU is the place."""
 _WHOLE_LANE = 0.2
 """How far from a whole number of lanes what is missing may be."""
 _LOOK_AT = {
@@ -183,7 +182,11 @@ def explain(run: RunFile) -> Diagnosis:
         left_out=left_out(parts, {one.id for one in every}, {one.id for one in collectives}, links_unknown),
         layers=layers(run.rows),
         failed=failed_cases(run.with_status("failed")),
-        notices=(*([f"imported from {tool}"] if tool else []), *(found.why for found in spoilers(run)), *run.notices),
+        notices=(
+            *([f"imported from {tool}"] if tool else []),
+            *(sentence(found) for found in spoilers(run)),
+            *run.notices,
+        ),
         links_unknown=links_unknown,
         described=_described(run) if links_unknown else (),
         unseen=_unseen(node, every, collectives),

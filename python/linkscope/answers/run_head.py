@@ -4,19 +4,16 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import polars
 
 from linkscope.figures.run import Run
-from linkscope.machine.state import MachineState
-from linkscope.messages.finding import Finding, error, note, warning
+from linkscope.machine.doctor import examine
+from linkscope.messages.finding import Finding, Level, error, note, warning
 from linkscope.results.row import origin_name
-
-_HELD_BYTES = 2 << 30
-"""GPU memory in use without a visible process, from which somebody else may be working there."""
 
 
 @dataclass(frozen=True)
@@ -100,27 +97,12 @@ def _cut(run: Run, head: RunHead) -> Iterator[Finding]:
 
 
 def _disturbed(run: Run) -> Iterator[Finding]:
-    """Yield what else used the machine, or slowed it down, when the run began."""
-    if not run.states:
-        return
-    state = run.states[0]
-    yield from _others(state)
-    for gpu in state.gpus:
-        if gpu.slowed_by:
-            yield warning("run.throttled", gpu=gpu.id, reasons=list(gpu.slowed_by))
-    load, cpus = state.load, state.cpus_online
-    if load is not None and cpus and load > max(1.0, 0.1 * cpus):
-        yield warning("run.load", load=load, cpus=cpus)
-
-
-def _others(state: MachineState) -> Iterator[Finding]:
-    busy = {gpu.id: gpu.processes for gpu in state.gpus if gpu.processes}
-    if busy:
-        yield warning("run.other-processes", gpus=list(busy), processes=sum(busy.values()))
-        return
-    held = [gpu.id for gpu in state.gpus if (gpu.memory_used_bytes or 0) > _HELD_BYTES]
-    if held:
-        yield warning("run.memory-held", gpus=held)
+    """Yield what the doctor finds in the machine's state before the first case: what spoils results, not what breaks
+    a run."""
+    engine = run.header.get("engine")
+    if run.states and engine:
+        found = examine(run.node, run.states[0], {engine.get("backend", "unknown"): engine})
+        yield from (replace(one, level=Level.WARNING) for one in found if one.level is not Level.NOTE)
 
 
 def _failed(head: RunHead) -> Iterator[Finding]:

@@ -43,6 +43,7 @@ def choose(
     from linkscope.analysis.spoilers import spoilers
     from linkscope.analysis.workloads import workloads
     from linkscope.machine.paths import Paths
+    from linkscope.messages.catalog import sentence
     from linkscope.report import choose_text, model_grounds, wording
     from linkscope.report.choose_narrowed import with_word
     from linkscope.report.exports.formats import export as write_for
@@ -76,6 +77,8 @@ def choose(
         print_json({**found.to_json(), "verdict": verdict, **({"origin": origin} if origin else {})})
     else:
         grounds = model_grounds.of_choices(run_read.node, found)
-        grounds += [f"{run.path}: {one.what}" if several else one.why for run in whole for one in spoilers(run)]
+        grounds += [
+            f"{run.path}: {sentence(one)}" if several else sentence(one) for run in whole for one in spoilers(run)
+        ]
         (choose_text.show_all if full else choose_text.show)(found, wording.titled(run_read), out(), asked, grounds)
     return 0

@@ -6,50 +6,44 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from rich.console import Console
-from rich.table import Table
 from rich.text import Text
 
 from linkscope.errors import LinkscopeError
 from linkscope.escaped import escaped
 from linkscope.launch.engines import ENGINES, NO_DESCRIPTION, describe, find_engines, machine_description
-from linkscope.launch.launcher.launch_options import FIND_MPIEXEC
-from linkscope.launch.launcher.mpiexec import ONE_MPI, Mpiexec, find_mpiexec
+from linkscope.launch.launcher.mpiexec import Mpiexec, find_mpiexec
 from linkscope.machine.discover import discover
-from linkscope.machine.doctor import SEVERITIES, MachineFinding, examine
+from linkscope.machine.doctor import examine, gravest_first
 from linkscope.machine.state import read_state
+from linkscope.messages.catalog import commands, sentence
+from linkscope.messages.finding import Finding, Level, note, warning
 
-_STYLES = {"problem": "bold red", "warning": "yellow", "note": "dim"}
+_STYLES = {Level.ERROR: "bold red", Level.WARNING: "yellow", Level.NOTE: "dim"}
 
 
-def findings() -> list[MachineFinding]:
-    """All findings about this machine, gravest first; works without any engine, which is itself a finding."""
+def findings() -> list[Finding]:
+    """Return all findings about this machine, the gravest first; works without any engine, which is itself one."""
     found = find_engines()
     engines = {name: _described(name, found) for name in ENGINES}
     description = machine_description()
-    told = examine(discover(description), read_state(description), engines)
-    return sorted(
-        [*told, *_mpi(description.get("versions", {}))], key=lambda finding: SEVERITIES.index(finding.severity)
-    )
+    seen = examine(discover(description), read_state(description), engines)
+    return gravest_first([*seen, *_mpi(description.get("versions", {}))])
 
 
-def _mpi(versions: Mapping[str, str]) -> Iterator[MachineFinding]:
-    """Which MPI the engine in use loads, and what starts its processes; nothing where it has none, of which its
-    description says why."""
+def _mpi(versions: Mapping[str, str]) -> Iterator[Finding]:
+    """Yield which MPI the engine in use loads and what starts its processes; nothing where it has none."""
     if "MPI" not in versions:
         return
-    what = f"MPI: {escaped(versions['MPI'])}, {escaped(versions.get('MPI library', ''))}"
+    mpi, library = escaped(versions["MPI"]), escaped(versions.get("MPI library", ""))
     mpiexec = find_mpiexec()
     if mpiexec is None:
-        yield MachineFinding(
-            "note", what, "no mpiexec on PATH or beside this Python starts its processes", FIND_MPIEXEC
-        )
+        yield note("doctor.no-mpiexec", mpi=mpi, library=library)
         return
-    started = f"its processes are started by {mpiexec}"
-    whose = _stranger(mpiexec, versions["MPI"])
-    if whose:
-        yield MachineFinding("warning", what, f"{started}, which is of {whose}: cases by MPI are skipped", ONE_MPI)
+    other = _stranger(mpiexec, versions["MPI"])
+    if other:
+        yield warning("doctor.foreign-mpiexec", mpi=mpi, mpiexec=mpiexec, other=other)
     else:
-        yield MachineFinding("note", what, f"{started}, which must be of the same MPI", "")
+        yield note("doctor.mpi", mpi=mpi, library=library, mpiexec=mpiexec)
 
 
 def _stranger(mpiexec: str, library: str) -> str:
@@ -59,20 +53,14 @@ def _stranger(mpiexec: str, library: str) -> str:
         return ""
 
 
-def show(found: list[MachineFinding], console: Console) -> None:
-    """Prints how many there are, and each with why it matters and what to do."""
-    grave = sum(finding.severity == "problem" for finding in found)
-    counted = f"{len(found)} findings, {grave} of them problems"
-    console.print(counted if found else "nothing found that would spoil a measurement")
-    grid = Table.grid(padding=(0, 1))
-    grid.add_column(no_wrap=True)
-    grid.add_column()
+def show(found: list[Finding], console: Console) -> None:
+    """Print each finding with what to type."""
     for finding in found:
-        grid.add_row(Text(finding.severity, style=_STYLES[finding.severity]), Text(finding.what))
-        grid.add_row("", Text(finding.why_it_matters, style="dim"))
-        if finding.remedy:
-            grid.add_row("", Text(f"-> {finding.remedy}"))
-    console.print(grid)
+        console.print(
+            Text.assemble((f"{finding.level.value:<8}", _STYLES[finding.level]), sentence(finding)), soft_wrap=True
+        )
+        for command in commands(finding):
+            console.print(Text(f"{'':<8}{command}"))
 
 
 def _described(name: str, found: dict[str, Any]) -> dict[str, Any] | None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
 from typing import Annotated
 
 import typer
@@ -54,10 +53,12 @@ def list_(
 def doctor(as_json: AsJson = False) -> int:
     """Report what would spoil a measurement here. Exit code 1 if figures would be wrong or a device is missing."""
     from linkscope.cli import examination
+    from linkscope.messages.catalog import sentence
+    from linkscope.messages.finding import Level
 
     findings = examination.findings()
     if as_json:
-        print_json([asdict(finding) for finding in findings])
+        print_json([finding.to_json() | {"text": sentence(finding)} for finding in findings])
     else:
         examination.show(findings, out())
-    return 1 if any(finding.severity == "problem" for finding in findings) else 0
+    return 1 if any(finding.level is Level.ERROR for finding in findings) else 0

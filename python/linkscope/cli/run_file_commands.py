@@ -94,6 +94,7 @@ def analyze(
     from linkscope.analysis.overview import overview
     from linkscope.analysis.questions import analyze as answer
     from linkscope.analysis.spoilers import spoilers
+    from linkscope.messages.catalog import sentence
     from linkscope.report import answers_text, wording
     from linkscope.report.odd_text import imprecision
     from linkscope.report.provenance import precision
@@ -103,7 +104,7 @@ def analyze(
         err().print(notice, highlight=False, markup=False, soft_wrap=True)
     found = answer(run_read, questions or ())
     wide = imprecision(overview(run_read.rows, run_read.node, precision(run_read.header)).summary)
-    caveats = [one.why for one in spoilers(run_read)]
+    caveats = [sentence(one) for one in spoilers(run_read)]
     caveats += [f"{wide}; told are medians"] if wide else []
     if as_json:
         more = {"caveats": caveats, "notices": run_read.notices}

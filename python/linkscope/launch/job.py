@@ -30,6 +30,7 @@ from linkscope.machine.identity import read_identity
 from linkscope.machine.node import Node
 from linkscope.machine.paths import Paths
 from linkscope.machine.state import MachineState, read_state
+from linkscope.messages.catalog import sentence
 from linkscope.plan.budget import DEFAULT_ROUNDS, Costs, RoundLimits, SamplingOptions, estimate_s, modelled_s, row_of
 from linkscope.plan.expand import expand
 from linkscope.plan.keyword import picked
@@ -229,7 +230,7 @@ def _neighbour_notes(node: Node, state: MachineState | None) -> list[str]:
     """Who else uses the machine, with what follows for the run, each in a line."""
     if state is None:
         return []
-    return [f"{one.why}; {one.remedy}" for one in neighbours(node, state)]
+    return [sentence(one) for one in neighbours(node, state)]
 
 
 def _host_notes(launching: LaunchOptions) -> list[str]:

@@ -3,36 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from linkscope.machine.node import Node
 from linkscope.machine.state import GpuState, MachineState
+from linkscope.messages.finding import Finding, Level, error, note, warning
 
-SEVERITIES = ("problem", "warning", "note")
 _GIB = 1 << 30
-_INTERFACES = {
-    "mpi": "`pip install mpich`, or name a library in LINKSCOPE_MPI: one with the standard ABI, or an adapter to "
-    "another (docs/processes.md)",
-    "xccl": "install the vendor's library, or name it in LINKSCOPE_XCCL",
-    "torch": "install it beside linkscope (extra `torch`), or leave out the suites that name them",
-}
-"""What to do about a missing one, by how its methods' names begin."""
-
-
-@dataclass(frozen=True)
-class MachineFinding:
-    """``problem``: figures will be wrong or missing; ``warning``: lower or noisier; ``note``: worth knowing."""
-
-    severity: str
-    what: str
-    why_it_matters: str
-    remedy: str
-
-    @property
-    def why(self) -> str:
-        """What it is and why it matters, in one line."""
-        return f"{self.what}: {self.why_it_matters}"
+_INTERFACES = {"mpi": "doctor.no-mpi", "xccl": "doctor.no-xccl", "torch": "doctor.no-torch"}
+"""How the names of methods begin that need a library at run time -> what is said where it is missing."""
+_LEVELS = tuple(Level)
 
 
 @dataclass(frozen=True)
@@ -45,298 +26,167 @@ class Examined:
 
     @property
     def vendor(self) -> str | None:
-        """The engine the GPUs need."""
+        """Return the engine that the GPUs need; None without GPUs."""
         names = " ".join(gpu.name.lower() for gpu in self.node.of_kind("gpu"))
         if not names:
             return None
         return "hip" if any(word in names for word in ("amd", "instinct", "radeon", "gfx")) else "cuda"
 
 
-def examine(node: Node, state: MachineState, engines: Mapping[str, Mapping[str, Any] | None]) -> list[MachineFinding]:
-    """All findings, gravest first. ``engines``: host, cuda, hip -> its description, None where there is none."""
+def examine(node: Node, state: MachineState, engines: Mapping[str, Mapping[str, Any] | None]) -> list[Finding]:
+    """Return all findings, the gravest first: an error makes results wrong or missing, a warning lower or noisier.
+
+    ``engines``: host, cuda, hip -> its description, None where there is none.
+    """
     seen = Examined(node, state, engines)
-    findings = [finding for check in _CHECKS for finding in check(seen)]
-    return sorted(findings, key=lambda finding: SEVERITIES.index(finding.severity))
+    return gravest_first(finding for check in _CHECKS for finding in check(seen))
 
 
-def neighbours(node: Node, state: MachineState) -> list[MachineFinding]:
-    """The findings about others who use the machine now: what can be told before anything is measured."""
+def gravest_first(findings: Iterator[Finding] | Sequence[Finding]) -> list[Finding]:
+    """Return findings with errors before warnings before notes."""
+    return sorted(findings, key=lambda finding: _LEVELS.index(finding.level))
+
+
+def neighbours(node: Node, state: MachineState) -> list[Finding]:
+    """Return the findings about others who use the machine now."""
     return list(_neighbours(Examined(node, state, {})))
 
 
-def _engines(seen: Examined) -> Iterator[MachineFinding]:
+def _engines(seen: Examined) -> Iterator[Finding]:
     if not any(seen.engines.values()):
-        yield MachineFinding(
-            "problem", "no engine is built", "nothing can be measured on this machine", "run `make run` to build one"
-        )
+        yield error("doctor.no-engine")
     if seen.vendor and seen.engines.get(seen.vendor) is None:
-        yield MachineFinding(
-            "problem",
-            f"there are GPUs but no {seen.vendor} engine",
-            "no path to or between GPUs can be measured",
-            "run `make run` to build the engine for the GPUs here",
-        )
+        yield error("doctor.no-gpu-engine", engine=seen.vendor)
     for name, description in seen.engines.items():
         if description and description.get("problem"):
-            yield MachineFinding(
-                "problem" if seen.vendor == name else "note",
-                f"the {name} engine sees no usable GPU: {description['problem']}",
-                "cases that need a GPU will be skipped",
-                "load a driver as new as the engine wants (docs/install.md), or let this container or user use GPUs",
-            )
+            grave = error if seen.vendor == name else note
+            yield grave("doctor.no-usable-gpu", engine=name, problem=str(description["problem"]))
 
 
-def _interfaces(seen: Examined) -> Iterator[MachineFinding]:
-    """Libraries that the engine in use loads at run time and that are not there."""
+def _interfaces(seen: Examined) -> Iterator[Finding]:
+    """Yield libraries that the engine in use loads at run time and that are not there."""
     used = seen.engines.get(seen.vendor or "") or seen.engines.get("host")
-    reasons: dict[str, list[str]] = {}
+    reasons: dict[tuple[str, str], list[str]] = {}
     for method in (used or {}).get("methods", ()):
-        if method["name"].startswith(tuple(_INTERFACES)) and not method["available"]:
-            reasons.setdefault(str(method.get("reason", "no reason given")), []).append(method["name"])
-    for reason, names in reasons.items():
-        remedy = next(text for name, text in _INTERFACES.items() if names[0].startswith(name))
-        what = f"{', '.join(names)}: {reason}"
-        yield MachineFinding("note", what, "cases that need it are skipped with that reason", remedy)
+        library = next((one for one in _INTERFACES if method["name"].startswith(one)), "")
+        if library and not method["available"]:
+            reasons.setdefault((library, str(method.get("reason", "?"))), []).append(method["name"])
+    for (library, reason), methods in reasons.items():
+        yield note(_INTERFACES[library], methods=methods, reason=reason)
 
 
-def _clocks(seen: Examined) -> Iterator[MachineFinding]:
+def _clocks(seen: Examined) -> Iterator[Finding]:
     for reason, gpus in _by(seen, lambda gpu: gpu.slowed_by).items():
-        yield MachineFinding(
-            "warning",
-            f"{gpus}: clock throttled ({reason})",
-            "kernel copies and latencies follow the clock; copy engines less so",
-            "let the GPU cool, raise the power limit, or mention it in the report",
-        )
-    for _, gpus in _by(seen, lambda gpu: ["cap"] if gpu.capped else []).items():
-        yield MachineFinding(
-            "note",
-            f"{gpus}: power limit below the default",
-            "long kernel copies may run at a lower clock",
-            "nvidia-smi --power-limit restores it (as root)",
-        )
+        yield _at(gpus, warning("doctor.throttled", reason=reason))
+    for gpus in _by(seen, lambda gpu: [True] if gpu.capped else []).values():
+        yield _at(gpus, note("doctor.power-cap"))
 
 
-def _neighbours(seen: Examined) -> Iterator[MachineFinding]:
+def _neighbours(seen: Examined) -> Iterator[Finding]:
     busy = {gpu.id: gpu.processes for gpu in seen.state.gpus if gpu.processes}
     if busy:
-        yield MachineFinding(
-            "problem",
-            "other processes run on " + ", ".join(f"{i} ({n})" for i, n in busy.items()),
-            "they share the links, the copy engines and the memory with what is measured",
-            "stop them or wait; measure on idle GPUs with --devices",
-        )
-    holding = [g.id for g in seen.state.gpus if not g.processes and (g.memory_used_bytes or 0) > 2 * _GIB]
+        yield _at(tuple(busy), error("doctor.other-processes", processes=sum(busy.values())))
+    holding = [gpu.id for gpu in seen.state.gpus if (gpu.memory_used_bytes or 0) > 2 * _GIB]
     if holding and not busy:
-        yield MachineFinding(
-            "warning",
-            f"{', '.join(holding)}: memory is in use, but no process is visible",
-            "another container may be using the GPU",
-            "make sure that no one else uses the node",
-        )
+        yield _at(tuple(holding), warning("doctor.memory-held"))
     load, cpus = seen.state.load, seen.state.cpus_online
     if load is not None and cpus and load > max(1.0, 0.1 * cpus):
-        yield MachineFinding(
-            "warning",
-            f"the load average is {load:.1f} on {cpus} CPUs",
-            "other work slows host memory paths and launches (a run that has just ended still counts for a minute)",
-            "wait until the machine is idle",
-        )
+        yield warning("doctor.load", load=load, cpus=cpus)
 
 
-def _pcie(seen: Examined) -> Iterator[MachineFinding]:
-    narrow = _by(seen, lambda gpu: [gpu.narrow] if gpu.narrow else [])
-    for width, gpus in narrow.items():
-        yield MachineFinding(
-            "problem",
-            f"{gpus}: PCIe runs with {width} lanes",
-            "every transfer to and from the host is slower by that factor",
-            "reseat the card or riser; look at the slot's wiring and the BIOS bifurcation",
-        )
-    for generation, gpus in _by(seen, lambda gpu: [gpu.slow_generation] if gpu.slow_generation else []).items():
+def _pcie(seen: Examined) -> Iterator[Finding]:
+    for (lanes, most), gpus in _by(seen, lambda gpu: [gpu.lanes_lacking] if gpu.lanes_lacking else []).items():
+        yield _at(gpus, error("doctor.pcie-narrow", lanes=lanes, most=most))
+    slow = _by(seen, lambda gpu: [gpu.generation_lacking] if gpu.generation_lacking else [])
+    for (generation, most), gpus in slow.items():
         if seen.state.when == "load":
-            yield MachineFinding(
-                "problem",
-                f"{gpus}: PCIe runs at generation {generation} under load",
-                "host transfers cannot reach the link's peak",
-                "look at the BIOS setting, the riser and the error counters",
-            )
+            yield _at(gpus, error("doctor.pcie-slow", generation=generation, most=most))
         else:
-            yield MachineFinding(
-                "note",
-                f"{gpus}: PCIe runs at generation {generation} while idle",
-                "idle GPUs lower it to save power; it rises under load",
-                "nothing, if host transfers get close to the peak",
-            )
+            yield _at(gpus, note("doctor.pcie-idle", generation=generation, most=most))
 
 
-def _peer_path(seen: Examined) -> Iterator[MachineFinding]:
+def _peer_path(seen: Examined) -> Iterator[Finding]:
     over_pcie = len(seen.node.of_kind("gpu")) > 1 and not _has_fabric(seen.node)
-    for _, gpus in _by(seen, lambda gpu: ["acs"] if gpu.acs_redirect else []).items():
-        yield MachineFinding(
-            "warning" if over_pcie else "note",
-            f"{gpus}: PCIe access control (ACS) sends peer traffic up to the root complex",
-            "GPU to GPU and GPU to NIC transfers over PCIe take a detour, or hang",
-            "on bare metal turn ACS redirection off on the bridges above (setpci or BIOS)",
-        )
+    for gpus in _by(seen, lambda gpu: [True] if gpu.acs_redirect else []).values():
+        yield _at(gpus, (warning if over_pcie else note)("doctor.acs"))
     translated = _by(seen, lambda gpu: [gpu.iommu] if gpu.translated else [])
     for kind, gpus in translated.items():
-        yield MachineFinding(
-            "warning",
-            f"{gpus}: the IOMMU translates its addresses (group type {kind})",
-            "host transfers can be slower, and peer transfers over PCIe can fail or hang",
-            "boot with iommu=pt, or turn the IOMMU off in the BIOS",
-        )
+        yield _at(gpus, warning("doctor.iommu-translates", kind=kind))
     if seen.state.iommu and not translated and not any(gpu.iommu for gpu in seen.state.gpus) and seen.state.gpus:
-        yield MachineFinding(
-            "note",
-            "an IOMMU is on",
-            "unless it passes addresses through, transfers can be slower",
-            "check for iommu=pt on the kernel's command line",
-        )
+        yield note("doctor.iommu-on")
 
 
 def _has_fabric(node: Node) -> bool:
     return any(link.a.startswith("gpu:") and link.kind.startswith(("nvlink", "xgmi")) for link in node.links)
 
 
-def _cpu(seen: Examined) -> Iterator[MachineFinding]:
+def _cpu(seen: Examined) -> Iterator[Finding]:
     slow = [governor for governor in seen.state.governors if governor in ("powersave", "conservative", "ondemand")]
     if slow:
-        yield MachineFinding(
-            "warning",
-            f"CPU frequency governor is {', '.join(slow)}",
-            "short host transfers and launches start at a low clock and vary",
-            "cpupower frequency-set -g performance (as root)",
-        )
+        yield warning("doctor.governor", governors=slow)
     if seen.state.turbo is False:
-        yield MachineFinding(
-            "note", "CPU turbo is off", "one thread's memcpy is slower, but steadier", "nothing, if intended"
-        )
+        yield note("doctor.turbo-off")
     if seen.state.smt:
-        yield MachineFinding(
-            "note",
-            "hyper-threads are on",
-            "two threads of one core share its load and store units; more threads than cores add nothing",
-            "use at most one thread per core",
-        )
+        yield note("doctor.hyper-threads")
     online, allowed, quota = seen.state.cpus_online, seen.state.cpus_allowed, seen.state.cpu_quota
     usable = min(value for value in (online, allowed, 1 << 20) if value)
     if usable == 1 or (quota is not None and quota < 2):
-        yield MachineFinding(
-            "warning",
-            "only one CPU",
-            "the engine's host threads and the operating system share it",
-            "give the container or job at least two CPUs",
-        )
+        yield warning("doctor.one-cpu")
     elif online and allowed and allowed < online:
-        yield MachineFinding(
-            "note",
-            f"only {allowed} of {online} CPUs may be used (affinity or control group)",
-            "NUMA nodes outside cannot drive host transfers",
-            "start without a CPU mask to measure the whole node",
-        )
+        yield note("doctor.cpu-mask", allowed=allowed, online=online)
     if quota is not None and quota < usable:
-        yield MachineFinding(
-            "warning",
-            f"a control group limits the CPU time to {quota:g} CPUs",
-            "threads are paused during a measurement",
-            "run without a CPU quota",
-        )
+        yield warning("doctor.cpu-quota", quota=quota)
 
 
-def _memory(seen: Examined) -> Iterator[MachineFinding]:
+def _memory(seen: Examined) -> Iterator[Finding]:
     available = [b for b in (seen.state.memory_available_bytes, seen.state.memory_limit_bytes) if b is not None]
     if available and min(available) < 4 * _GIB:
-        severity = "problem" if min(available) < _GIB else "warning"
-        yield MachineFinding(
-            severity,
-            f"only {min(available) / _GIB:.1f} GiB of host memory are available",
-            "large sizes will be skipped",
-            "free memory, raise the limit, or ask for smaller sizes with --sizes",
-        )
+        yield (error if min(available) < _GIB else warning)("doctor.little-memory", available=min(available))
     if seen.state.numa_balancing and len(seen.node.of_kind("numa")) > 1:
-        yield MachineFinding(
-            "warning",
-            "automatic NUMA balancing is on",
-            "the kernel unmaps and moves pages while they are measured",
-            "sysctl kernel.numa_balancing=0 (as root)",
-        )
+        yield warning("doctor.numa-balancing")
     if seen.state.transparent_huge_pages == "never":
-        yield MachineFinding(
-            "note",
-            "transparent huge pages are off",
-            "`huge` memory then needs reserved pages; chases over large buffers see more TLB misses",
-            "echo madvise > /sys/kernel/mm/transparent_hugepage/enabled (as root)",
-        )
+        yield note("doctor.no-huge-pages")
 
 
-def _gpu_settings(seen: Examined) -> Iterator[MachineFinding]:
-    for _, gpus in _by(seen, lambda gpu: ["off"] if gpu.persistence is False else []).items():
-        yield MachineFinding(
-            "note",
-            f"{gpus}: persistence mode is off",
-            "the driver initialises the GPU for every process: seconds of start-up, cold clocks",
-            "nvidia-smi --persistence-mode=1 (as root)",
-        )
-    for _, gpus in _by(seen, lambda gpu: ["mig"] if gpu.mig else []).items():
-        yield MachineFinding(
-            "warning",
-            f"{gpus}: MIG is on",
-            "a slice has a share of the memory and copy engines, and no peer access",
-            "measure whole GPUs: nvidia-smi --multi-instance-gpu 0 (as root, resets the GPU)",
-        )
-    for _, gpus in _by(seen, lambda gpu: ["off"] if gpu.ecc is False else []).items():
-        yield MachineFinding(
-            "note", f"{gpus}: ECC is off", "memory figures are higher than with it", "mention it in a comparison"
-        )
+def _gpu_settings(seen: Examined) -> Iterator[Finding]:
+    for gpus in _by(seen, lambda gpu: [True] if gpu.persistence is False else []).values():
+        yield _at(gpus, note("doctor.no-persistence"))
+    for gpus in _by(seen, lambda gpu: [True] if gpu.mig else []).values():
+        yield _at(gpus, warning("doctor.mig"))
+    for gpus in _by(seen, lambda gpu: [True] if gpu.ecc is False else []).values():
+        yield _at(gpus, note("doctor.no-ecc"))
 
 
-def _surroundings(seen: Examined) -> Iterator[MachineFinding]:
+def _surroundings(seen: Examined) -> Iterator[Finding]:
     if seen.state.virtualised:
-        yield MachineFinding(
-            "note",
-            "this is a virtual machine",
-            "the PCIe and NUMA topology may not be the real one, and neighbours may share the host",
-            "compare with figures of the same instance type",
-        )
+        yield note("doctor.virtual-machine")
     if seen.state.container:
-        yield MachineFinding(
-            "note",
-            f"this runs in a container ({seen.state.container})",
-            "limits and masks of the container apply; other containers' processes are not seen",
-            "start it with the whole node's CPUs, memory and GPUs",
-        )
+        yield note("doctor.container", container=seen.state.container)
 
 
-def _missing_tools(seen: Examined) -> Iterator[MachineFinding]:
-    wanted = {
-        "c++": "the engine cannot be built or rebuilt",
-        "cmake": "the engine cannot be built or rebuilt",
-        "libnuma": "host memory cannot be bound to a NUMA node",
-    }
-    if seen.vendor == "cuda":
-        wanted["nvcc"] = "the CUDA engine cannot be rebuilt with the system's compiler"
-    if seen.vendor == "hip":
-        wanted["hipcc"] = "the HIP engine cannot be built"
-    for name, why in wanted.items():
+def _missing_tools(seen: Examined) -> Iterator[Finding]:
+    wanted = ["c++", "cmake", "libnuma", *{"cuda": ["nvcc"], "hip": ["hipcc"]}.get(seen.vendor or "", [])]
+    for name in wanted:
         if seen.state.tools.get(name) is False:
             built = any(seen.engines.values()) and name != "libnuma"
-            severity = "note" if built else "warning" if name in ("libnuma", "nvcc") else "problem"
-            yield MachineFinding(
-                severity, f"{name} is not installed", why, f"install {name}, or run `make run` as root"
-            )
+            grave = note if built else warning if name in ("libnuma", "nvcc") else error
+            yield grave("doctor.no-libnuma") if name == "libnuma" else grave("doctor.no-tool", tool=name)
 
 
-def _by(seen: Examined, key: Callable[[GpuState], Sequence[str | None]]) -> dict[str, str]:
-    """{key: "gpu:0, gpu:1"}: the GPUs that a finding is true of, in one line."""
-    groups: dict[str, list[str]] = {}
+def _at(gpus: tuple[str, ...], found: Finding) -> Finding:
+    return replace(found, where=gpus)
+
+
+def _by(seen: Examined, key: Callable[[GpuState], Sequence[Any]]) -> dict[Any, tuple[str, ...]]:
+    """Return {key: (gpu:0, gpu:1)}: the GPUs that a finding is true of."""
+    groups: dict[Any, tuple[str, ...]] = {}
     for gpu in seen.state.gpus:
         for value in key(gpu):
-            groups.setdefault(str(value), []).append(gpu.id)
-    return {value: ", ".join(ids) for value, ids in groups.items()}
+            groups[value] = (*groups.get(value, ()), gpu.id)
+    return groups
 
 
-_CHECKS: tuple[Callable[[Examined], Iterator[MachineFinding]], ...] = (
+_CHECKS: tuple[Callable[[Examined], Iterator[Finding]], ...] = (
     _engines,
     _interfaces,
     _neighbours,

@@ -60,13 +60,13 @@ class GpuState:
         return cap is not None and default is not None and cap < default
 
     @property
-    def narrow(self) -> str | None:
-        """PCIe lanes, such as "8 of 16", where it has fewer than it could."""
+    def lanes_lacking(self) -> tuple[int, int] | None:
+        """Return PCIe lanes, (8, 16) of 8 of 16, where it has fewer than it could."""
         return _below(self.pcie_lanes, self.pcie_lanes_max)
 
     @property
-    def slow_generation(self) -> str | None:
-        """PCIe generation, such as "3 of 5", where it is lower than it could be."""
+    def generation_lacking(self) -> tuple[int, int] | None:
+        """Return the PCIe generation, (3, 5) of 3 of 5, where it is lower than it could be."""
         return _below(self.pcie_generation, self.pcie_generation_max)
 
     @property
@@ -81,8 +81,8 @@ class GpuState:
         return GpuState(**{**known, "throttle": tuple(known.get("throttle", ()))})
 
 
-def _below(value: int | None, limit: int | None) -> str | None:
-    return f"{value} of {limit}" if value and limit and value < limit else None
+def _below(value: int | None, limit: int | None) -> tuple[int, int] | None:
+    return (value, limit) if value and limit and value < limit else None
 
 
 @dataclass(frozen=True)

@@ -18,6 +18,11 @@ def number(value: float) -> str:
     return f"{value:.{min(max(3 - digits, 0), _MOST_DECIMALS)}f}"
 
 
+def brief(value: float) -> str:
+    """Return two digits: "2.4", "16", "120"."""
+    return f"{value:.0f}" if abs(value) >= 9.95 else f"{value:.1f}"
+
+
 def percent(share: float) -> str:
     """Return "88%" of 0.88; below 10% one decimal unless that is 0: "5.5%", "6%", "<0.1%"."""
     value = abs(share) * 100

@@ -5,6 +5,7 @@
 =================  ================================================
 ``{n:# result}``   "1 result", "34 results"
 ``{x:number}``     "396.3": rates in GB/s and whatever else is measured
+``{x:brief}``      "2.4", "16": with two digits
 ``{x:time}``       "825.0 ns", of seconds
 ``{x:size}``       "512 MiB", of bytes
 ``{x:percent}``    "88%", of a share
@@ -29,6 +30,7 @@ from linkscope.messages.finding import Facts
 
 _ONE: dict[str, Callable[[Any], str]] = {
     "number": numbers.number,
+    "brief": numbers.brief,
     "time": numbers.time,
     "size": numbers.size,
     "percent": numbers.percent,

@@ -21,6 +21,7 @@ from linkscope.analysis.shared_figures import shared_figures
 from linkscope.analysis.spoilers import spoilers
 from linkscope.analysis.summary import Table, TableSummary, table_summary
 from linkscope.errors import LinkscopeError
+from linkscope.messages.catalog import sentence
 from linkscope.report import compare_text, wording
 from linkscope.report.html_answer import Opening, answer
 from linkscope.report.html_sections import EVEN
@@ -109,7 +110,7 @@ def side_by_side(whole: Sequence[Excerpt]) -> SideBySide:
         opening = answer(run.node, explain(run), choose(frame), found.summary, found.workloads)
         started = date(str(run.header.get("started", "")))
         of = found.summary
-        under = tuple(found.what for found in spoilers(run))
+        under = tuple(sentence(found) for found in spoilers(run))
         if heads:
             opening = in_order_of(heads[0].opening, opening)
         heads.append(RunHeading(_name(runs, number), run.node.name, started, opening, of.modelled, of.imported, under))

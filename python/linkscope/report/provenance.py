@@ -13,6 +13,7 @@ from linkscope.analysis.headline import headline
 from linkscope.analysis.spoilers import spoilers
 from linkscope.analysis.summary import DEFAULT_PRECISION
 from linkscope.machine.node import Node
+from linkscope.messages.catalog import sentence
 from linkscope.report import wording
 from linkscope.results.other_sizes import other_sizes
 from linkscope.results.row import Row, origin_name
@@ -181,7 +182,7 @@ def _flatten(data: Any, prefix: str) -> list[tuple[str, str]]:
 def remarks(run: RunFile) -> list[str]:
     """What a reader must know before any figure: what the doctor finds in the recorded state (problems and
     warnings, not notes), sizes that were not asked for, cases without a row, an odd file. One line each."""
-    lines = [found.why for found in spoilers(run)]
+    lines = [sentence(found) for found in spoilers(run)]
     lines += filter(None, [unasked(run)])
     if run.missing:
         count = f"{len(run.missing)} of {len(run.plan_ids) + run.left_out} planned cases have no figure"
