@@ -45,7 +45,7 @@ PYTHON: dict[str, set[str]] = {
     "importers": {"messages", "statistics", "machine", "plan", "results"},
     "analysis": {"messages", "statistics", "machine", "results", "workload"},
     "report": {"messages", "statistics", "machine", "results", "analysis", "workload"},
-    "figures": {"machine", "results", "statistics", "analysis"},
+    "figures": {"messages", "machine", "results", "statistics", "analysis"},
     "answers": {"machine", "results", "statistics", "figures", "messages", "workload"},
     "render": {"machine", "results", "statistics", "figures", "messages", "answers", "workload"},
     "codecs": {"machine", "results", "statistics", "figures", "messages", "answers"},

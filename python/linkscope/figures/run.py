@@ -14,6 +14,8 @@ from linkscope.figures.results import results
 from linkscope.machine.node import Node
 from linkscope.machine.paths import Paths
 from linkscope.machine.state import MachineState
+from linkscope.machine.vendor import named_vendor, vendor_of
+from linkscope.messages.methods import library
 from linkscope.results.row import Row
 from linkscope.results.run_file import RunFile
 
@@ -62,6 +64,12 @@ class Run:
     def rows(self) -> Mapping[str, Row]:
         """Return the rows of all cases by id, for what the frame does not hold."""
         return {row.id: row for row in self.file.rows}
+
+    @cached_property
+    def library(self) -> str:
+        """Return which library `xccl` was: NCCL or RCCL."""
+        engine = str(self.header.get("engine", {}).get("backend", ""))
+        return library(vendor_of(self.node, engine) or named_vendor(self.node))
 
     @property
     def modelled(self) -> bool:

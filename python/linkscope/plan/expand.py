@@ -11,6 +11,7 @@ from typing import Any
 from linkscope.errors import LinkscopeError
 from linkscope.machine.node import Device, Node
 from linkscope.machine.paths import Paths
+from linkscope.machine.vendor import VENDORS, vendor_of
 from linkscope.plan.axes import AxisPoint, point_count, points
 from linkscope.plan.candidates import Candidates, FlowLayout, Slot
 from linkscope.plan.collectives import collective_flow, undivided, uneven
@@ -23,7 +24,7 @@ from linkscope.plan.select import Selection, allowed_devices
 from linkscope.plan.suite import MOST_MEMBERS, SLOTS, Suite
 from linkscope.plan.suite_row import SuiteRow
 from linkscope.plan.unsupported import unsupported
-from linkscope.plan.vendor import VENDORS, own_variants, vendor_of
+from linkscope.plan.vendor import own_variants
 from linkscope.plan.workload_cases import workload_cases
 from linkscope.sizes import parse_counts
 from linkscope.traits import LABEL, MemoryTraits, MethodTraits, assumed_memory, assumed_method, label_of

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 from linkscope.errors import LinkscopeError
 from linkscope.machine.node import Device, Node
 from linkscope.machine.paths import DirectedLink, Paths
+from linkscope.machine.vendor import VENDORS, vendor_of
 from linkscope.plan.modelled_schedule import INTERFACES, give_schedule_figures
 from linkscope.plan.planned_case import PlannedCase
-from linkscope.plan.vendor import VENDORS, vendor_of
 
 if TYPE_CHECKING:
     from linkscope.plan.expand import EngineCatalog

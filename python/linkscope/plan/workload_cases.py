@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from linkscope.errors import LinkscopeError
 from linkscope.machine.node import Node
 from linkscope.machine.paths import Paths
+from linkscope.machine.vendor import vendor_of
 from linkscope.plan.application import isolated
 from linkscope.plan.modelled import modelled_case
 from linkscope.plan.planned_case import PlannedCase
@@ -16,7 +17,7 @@ from linkscope.plan.rank_places import devices_of_ranks, rank_places, usual_rank
 from linkscope.plan.select import Selection, allowed_devices
 from linkscope.plan.suite_row import Variant
 from linkscope.plan.unsupported import unsupported
-from linkscope.plan.vendor import own_variants, vendor_of
+from linkscope.plan.vendor import own_variants
 from linkscope.plan.workload_labels import workload_id, workload_labels
 from linkscope.plan.workload_point import Sent, WorkloadPoint, WorkloadSetting
 from linkscope.plan.workload_row import INTERFACES, MOST_RANKS, WorkloadRow
