@@ -27,6 +27,7 @@ from linkscope.results.figure_class import FigureClass
 from linkscope.results.replicates import WIDEST
 from linkscope.results.row import origin_name
 from linkscope.results.run_stream import Run
+from linkscope.statistics.many import discoveries
 from linkscope.statistics.students_t import two_sided
 
 Json = dict[str, Any]
@@ -293,14 +294,6 @@ def _p(log: float, sigma: float | None, freedom: float) -> float:
     if sigma is None:
         return 1.0
     return two_sided(log / sigma, freedom) if sigma else float(log == 0)
-
-
-def discoveries(p_values: polars.Series, count: int, alpha: float) -> polars.Series:
-    """Whether Benjamini and Hochberg's procedure rejects each of ``count`` hypotheses; null: a p above ``alpha``."""
-    ranks = p_values.rank("ordinal")
-    below = p_values.filter(p_values <= alpha * ranks / count)
-    last = max(below, default=None)
-    return polars.Series([last is not None and p is not None and p <= last for p in p_values], dtype=polars.Boolean)
 
 
 def changes_of(figures: polars.DataFrame) -> Iterator[Change]:
