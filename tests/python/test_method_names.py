@@ -8,6 +8,7 @@ import recorded
 from linkscope.figures.run import Run
 from linkscope.machine.described import load_machine
 from linkscope.machine.vendor import vendor_of
+from linkscope.messages.catalog import named
 from linkscope.messages.methods import library, method_name, setting_name
 
 
@@ -38,3 +39,18 @@ def test_settings_stand_alone_where_all_share_the_method() -> None:
 def test_the_library_is_that_of_the_vendor() -> None:
     assert Run.of(recorded.DIRECT).library == "NCCL"
     assert library(vendor_of(load_machine("frontier"), "modelled")) == "RCCL"
+
+
+@pytest.mark.parametrize(
+    ("code", "name"),
+    [
+        ("gpu>gpu", "GPU -> GPU"),
+        ("gpu>gpu/processes", "GPU -> GPU, between processes"),
+        ("all-reduce/4gpus", "all-reduce on 4 GPUs"),
+        ("all-to-all/8ranks", "all-to-all on 8 ranks"),
+        ("halo/61440x30720, 87 steps", "halo 61440x30720, 87 steps"),
+        ("unheard-of", "unheard-of"),
+    ],
+)
+def test_a_movement_is_named_with_its_count(code: str, name: str) -> None:
+    assert named("movement", code) == name

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -72,9 +73,19 @@ def _facts(finding: Finding) -> Facts:
 
 
 def named(kind: str, code: str) -> str:
-    """Return the name of a thing of a kind ("movement", "head", "class"), or its code where it needs no other."""
-    name: str = _read(_NAMES).get(kind, {}).get(code, code)
-    return name
+    """Return the name of a thing of a kind ("movement", "head", "class"), or its code where it needs no other.
+
+    A code without a name of its own is named by the first pattern of [KIND-pattern] that it matches, whose groups are
+    named in turn.
+    """
+    names: dict[str, str] = _read(_NAMES).get(kind, {})
+    if code in names:
+        return names[code]
+    for pattern, template in _read(_NAMES).get(f"{kind}-pattern", {}).items():
+        found = re.fullmatch(pattern, code)
+        if found:
+            return str(template).format(*(named(kind, group) for group in found.groups()))
+    return code
 
 
 @cache
