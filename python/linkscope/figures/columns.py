@@ -66,7 +66,8 @@ the user may choose (``way``, ``memories``), the devices and the size are free. 
 comparable.
 
 ``status``: ok, skipped or failed; ``left_out``: skipped for lack of time alone. ``assumed``: of a model, mostly a
-latency that no source gives. ``peak_gbps``: what links and memories allow (figures/peak.py).
+latency that no source gives. ``tier`` is of links as they were built, ``peak_gbps`` what these and memories allow
+(figures/peak.py).
 ``notes``: the engine's remarks.
 """
 

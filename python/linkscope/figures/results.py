@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from dataclasses import replace
 from typing import Any
 
 import polars
@@ -11,6 +12,7 @@ from linkscope.analysis.cell import CALLS_INCLUDED, MODELS_CLOCK, shown_as
 from linkscope.analysis.figures import figures
 from linkscope.figures.columns import ASKED, DEFAULTS, LIKENESS, SCHEMA
 from linkscope.figures.movement import movement, path, role
+from linkscope.machine.nominal import nominal, nominal_tiers
 from linkscope.results.run_file import RunFile
 
 Json = dict[str, Any]
@@ -20,11 +22,16 @@ _CALLS = ("ping-pong", "window", "in-kernel")
 
 
 def results(run: RunFile) -> polars.DataFrame:
-    """Return every result of a run, in the plan's order, with the columns of ``SCHEMA``; null where unknown."""
-    old = figures(run)
+    """Return every result of a run, in the plan's order, with the columns of ``SCHEMA``; null where unknown.
+
+    Peaks and tiers are those of links as they were built: one that is down makes no peer of a GPU its better.
+    """
+    tiers = nominal_tiers(run.node)
+    old = figures(replace(run, header={**run.header, "node": nominal(run.node).to_json()}) if tiers else run)
     old = old.with_columns(
         polars.col(name).cast(polars.String) for name, kind in old.schema.items() if kind == polars.Categorical
     )
+    old = old.with_columns(polars.col("tier").replace(tiers))
     rows = {row.id: row for row in run.rows}
     lines = []
     for line in old.iter_rows(named=True):

@@ -12,6 +12,7 @@ import polars
 
 from linkscope.figures.results import results
 from linkscope.machine.node import Node
+from linkscope.machine.nominal import nominal
 from linkscope.machine.paths import Paths
 from linkscope.machine.state import MachineState
 from linkscope.machine.vendor import named_vendor, vendor_of
@@ -52,8 +53,8 @@ class Run:
 
     @cached_property
     def paths(self) -> Paths:
-        """Return the paths between the devices of the node."""
-        return Paths(self.node)
+        """Return the paths between the devices of the node, its links as they were built."""
+        return Paths(nominal(self.node))
 
     @cached_property
     def results(self) -> polars.DataFrame:

@@ -15,8 +15,8 @@ from typing import Any
 from linkscope.machine import kfd, nvml, sysfs
 from linkscope.machine.files import Files, LiveFiles
 from linkscope.machine.node import Device, Link, Node
+from linkscope.machine.nominal import NVSWITCH
 
-NVSWITCH = "switch:nvswitch"
 _XGMI_TIERS = {1: "single", 2: "dual", 4: "quad"}  # the papers' words
 
 
