@@ -4,6 +4,7 @@
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from linkscope.api import (
+        Answer,
         Calibration,
         CheckResult,
         Choices,
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
         WorkloadRequest,
         WorkloadTable,
         analyze,
+        ask,
         calibrate,
         check,
         choose,
@@ -29,6 +31,7 @@ if TYPE_CHECKING:
         load,
         machines,
         read,
+        render,
         reproduce,
         resume,
         run,
@@ -38,6 +41,7 @@ if TYPE_CHECKING:
 
 __version__ = "0.2.0"  # the one place: pyproject.toml and CMakeLists.txt read it from here
 __all__ = [
+    "Answer",
     "Calibration",
     "CheckResult",
     "Choices",
@@ -52,6 +56,7 @@ __all__ = [
     "WorkloadRequest",
     "WorkloadTable",
     "analyze",
+    "ask",
     "calibrate",
     "check",
     "choose",
@@ -63,6 +68,7 @@ __all__ = [
     "load",
     "machines",
     "read",
+    "render",
     "reproduce",
     "resume",
     "run",

@@ -31,6 +31,9 @@ from linkscope.analysis.reproduce import reproduce as _reproduce
 from linkscope.analysis.study import load_study as _load_study
 from linkscope.analysis.workloads import WorkloadTable
 from linkscope.analysis.workloads import workloads as _workloads
+from linkscope.answers.answer import Answer
+from linkscope.answers.questions import QUESTIONS
+from linkscope.answers.questions import ask as _ask
 from linkscope.errors import LinkscopeError
 from linkscope.importers.imported_run import Wanted as _Wanted
 from linkscope.importers.imported_run import import_file as _import_file
@@ -48,8 +51,11 @@ from linkscope.machine.described import load_machine, machine_names
 from linkscope.machine.discover import discover
 from linkscope.machine.node import Node
 from linkscope.machine.paths import Paths as _Paths
+from linkscope.near_names import unknown as _unknown
 from linkscope.notebook import displays as _displays  # noqa: F401  registers how results are shown
 from linkscope.notebook.progress_line import progress_line as _progress_line
+from linkscope.render import FORMS as _FORMS
+from linkscope.render import render as _render
 from linkscope.results.calibration import Calibration
 from linkscope.results.calibration import keep as _keep
 from linkscope.results.limits import load_limits as _load_limits
@@ -63,6 +69,7 @@ _LAUNCHING = tuple(one.name for one in fields(LaunchOptions))
 _ASKED = tuple(one.name for one in fields(Request) if one.name not in ("suites", "launching", "workload"))
 
 __all__ = [
+    "Answer",
     "Calibration",
     "CheckResult",
     "Choices",
@@ -77,6 +84,7 @@ __all__ = [
     "WorkloadRequest",
     "WorkloadTable",
     "analyze",
+    "ask",
     "calibrate",
     "check",
     "choose",
@@ -88,6 +96,7 @@ __all__ = [
     "load",
     "machines",
     "read",
+    "render",
     "reproduce",
     "resume",
     "run",
@@ -193,6 +202,28 @@ def import_output(
     run = RunFile.read(beside) if beside is not None else None
     wanted = _Wanted(format, run, load_machine(machine) if machine else None, processes, nvls)
     return _import_file(Path(path), Path(output), wanted)
+
+
+def ask(question: str, *runs: RunFile | str | os.PathLike[str], **options: Any) -> Answer:
+    """Return the answer to a question of runs, read or named, as codes, numbers and tables.
+
+    ``question``: "show" or another that `linkscope` has a command for; ``options`` are that command's. Raises
+    LinkscopeError, also for a question that there is not.
+    """
+    if question not in QUESTIONS:
+        raise _unknown("question", question, QUESTIONS)
+    return _ask(question, *runs, **options)
+
+
+@typed_call()
+def render(answer: Answer, form: str = "text", *, width: int = 80, full: bool = False) -> str:
+    """Return an answer as the command line prints it: as "text", "json", "csv", "junit" or "prometheus".
+
+    ``width`` and ``full`` are for text. Raises LinkscopeError for a form that there is not.
+    """
+    if form not in _FORMS:
+        raise _unknown("form", form, _FORMS)
+    return _render(answer, form, width=width, full=full)
 
 
 @typed_call()

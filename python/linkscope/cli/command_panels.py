@@ -10,7 +10,7 @@ import typer
 PANELS = {
     "Measure": ("run", "check", "calibrate", "reproduce"),
     "Read a run": ("show", "explain", "choose", "analyze", "compare", "report", "export"),
-    "What there is": ("list", "topology", "doctor"),
+    "What there is": ("list", "topology", "doctor", "help"),
     "Applications, other tools, your shell": ("app", "import", "completion", "man"),
 }
 """Names of commands by the heading that they stand under."""

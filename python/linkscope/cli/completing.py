@@ -58,6 +58,13 @@ def formats() -> list[str]:
     return _names("formats")
 
 
+def codes() -> list[str]:
+    """Codes that have a message."""
+    from linkscope.messages.catalog import codes
+
+    return sorted(codes())
+
+
 def _names(what: str) -> list[str]:
     from linkscope.analysis.study import study_names
     from linkscope.importers.importers import IMPORTERS

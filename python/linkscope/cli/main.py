@@ -14,11 +14,15 @@ from linkscope.cli import (
     calibrate_command,
     choose_command,
     compare_command,
+    export_command,
+    help_command,
+    import_command,
     measure_commands,
     node_commands,
     report_command,
     run_file_commands,
     shell_commands,
+    show_command,
     topology_command,
     workload_commands,
 )
@@ -42,6 +46,7 @@ COMMANDS = (
         compare_command,
         report_command,
     ),
+    *(show_command, export_command, import_command, help_command),
     *(workload_commands, shell_commands),
 )
 """Modules whose import adds commands to the application."""

@@ -1,0 +1,32 @@
+"""The command help: what a message code means and what to do about it."""
+
+from __future__ import annotations
+
+import re
+from typing import Annotated
+
+import typer
+
+from linkscope.cli import completing
+from linkscope.cli.app import app, out
+from linkscope.messages.catalog import codes, message
+from linkscope.near_names import unknown
+
+_FACT = re.compile(r"\{(\w+)[^}]*\}")
+"""A placeholder, which stands for a fact that only an answer has."""
+
+
+@app.command("help")
+def help_(
+    code: Annotated[
+        str, typer.Argument(metavar="CODE", help="A code, as --json prints it.", autocompletion=completing.codes)
+    ],
+) -> int:
+    """Explain a message code, such as run.cut-short."""
+    if code not in set(codes()):
+        raise unknown("code", code, codes())
+    words = message(code)
+    text = words.long.strip() or words.line or words.title or words.note
+    lines = [*(" ".join(part.split()) for part in text.split("\n\n")), *(f"  {command}" for command in words.commands)]
+    out().print(_FACT.sub(lambda found: found[1].upper(), "\n".join(lines)), highlight=False, markup=False)
+    return 0

@@ -1,0 +1,39 @@
+"""The command import: another tool's output as a run file."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from linkscope.cli.app import app, err
+
+
+@app.command("import")
+def import_(
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="What another tool printed.", show_default=False)],
+    named: Annotated[
+        str | None, typer.Option("--from", help="Its format, of `list importers`; default: as it looks.")
+    ] = None,
+    output: Annotated[Path | None, typer.Option("-o", "--output", help="Run file; else runs/FILE.jsonl.")] = None,
+    beside: Annotated[
+        Path | None, typer.Option(help="A run of the same node: its devices, links and the ids of its cases.")
+    ] = None,
+    machine: Annotated[str | None, typer.Option(help="Else the described node: see `list machines`.")] = None,
+    processes: Annotated[
+        int | None, typer.Option(min=2, max=80, help="How many took part, where FILE does not say (OSU's collectives).")
+    ] = None,
+    nvls: Annotated[
+        str | None,
+        typer.Option(
+            metavar="on|off", help="Whether NCCL could reduce in the GPU switch, which nccl-tests does not say."
+        ),
+    ] = None,
+) -> int:
+    """Make a run file of what nvbandwidth, nccl-tests or OSU printed. Others: `list importers`."""
+    from linkscope.cli import importing
+
+    wanted = importing.wanted(named, beside, machine, processes, nvls)
+    return importing.take(file, output, wanted, ["linkscope", *sys.argv[1:]], err())
