@@ -12,6 +12,7 @@ from typing import Any, Literal
 
 from polars import DataFrame
 
+import linkscope
 from linkscope.analysis import calibration as _calibration
 from linkscope.analysis.check import CheckResult
 from linkscope.analysis.check import check as _check
@@ -357,3 +358,8 @@ def _new_folder() -> Iterator[Path]:
     finally:
         with suppress(OSError):  # it holds a run
             folder.rmdir()
+
+
+for _name in ("figures", "render"):
+    # Packages have these names, too: loading one made it the attribute of `linkscope` that users call.
+    setattr(linkscope, _name, globals()[_name])
