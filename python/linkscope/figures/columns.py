@@ -56,8 +56,9 @@ one flow.
 ``movement``: "gpu>gpu", "gpu<>gpu", "gpu>gpus", "host>gpu", "gpu" (within one), "gpu-reads-host", "all-reduce/4gpus",
 "halo/DECK"; of several processes with "/processes" behind (names.toml says them in words). ``path``: "gpu:0>gpu:1", the
 members of a collective. ``paths``: all device pairs of the flows. ``role``: who drives it, push or pull. ``way``: what
-the user may choose: method, role, parameters that say how, environment. ``memories``: "pinned>device". ``call``:
-ping-pong, window, in-kernel or "". ``calls_included``: the device's clock holds the calls of copies of pageable memory.
+the user may choose: method, role, parameters that say how, environment; of a workload also the memory that it packs
+from, processes and the order of ranks. ``memories``: "pinned>device". ``call``: ping-pong, window, in-kernel or "".
+``calls_included``: the device's clock holds the calls of copies of pageable memory.
 ``both_ways``: one flow moves bytes both ways. ``together``: how several flows lie: both, one-path, one-to-many,
 many-to-one, many, many-both; "" for one. ``class``: results that share a noise (results/figure_class.py).
 
@@ -77,6 +78,8 @@ LIKENESS = (
 )
 """Columns that ``likeness`` is of, beside the parameters of ``ASKED``. A question that compares results of several
 tiers or movements takes these without that one."""
+OF_ONE_FLOW = ("first", "latency", "touched", "half", "bus", "algorithm")
+"""Figures of one flow, which ``seconds`` is the time of; others are of all flows of a case together."""
 ABOVE_PEAK = 1.03
 """A rate beyond this multiple of its peak never crossed its path: a cache served it."""
 ALIKE = ("likeness",)

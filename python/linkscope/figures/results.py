@@ -86,6 +86,9 @@ def _together(words: str) -> str:
 def _way(line: Json) -> str:
     pairs = [tuple(word.split("=", 1)) for word in (line["parameters"] or "").split()]
     how = [f"{name}={word}" for name, word in pairs if name not in ASKED and (name, word) not in DEFAULTS]
+    if line["workload"]:
+        state = [f"state={line['state_memory']}"] if line["state_memory"] else []
+        how += [*state, f"processes={line['processes']}", f"order={(line['rank_order'] or '').replace(' ', ',')}"]
     return " ".join(filter(None, (line["method"], line["role"], *how, line["environment"])))
 
 
