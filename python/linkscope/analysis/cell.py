@@ -9,9 +9,10 @@ from typing import Any
 from linkscope.analysis.bounds import Bound
 from linkscope.analysis.collective import Collective
 from linkscope.analysis.headline import Headline, asked, headline, shared_unit
-from linkscope.analysis.peak import ABOVE, Peak, both_ways, peak
+from linkscope.analysis.peak import ABOVE, Peak, peak
 from linkscope.analysis.reasons import reason_of
 from linkscope.machine.paths import Paths
+from linkscope.results.case_traffic import both_ways
 from linkscope.results.row import Row
 from linkscope.traits import MemoryTraits, memory_traits, method_traits
 

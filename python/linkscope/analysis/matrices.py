@@ -9,8 +9,8 @@ from typing import Any
 
 from linkscope.analysis.cell import Cell, Heading, Json, cells_of, heading, payload, shown_as, table_of
 from linkscope.analysis.headline import OF_ALL
-from linkscope.analysis.peak import both_ways
 from linkscope.machine.paths import Paths
+from linkscope.results.case_traffic import both_ways
 from linkscope.results.row import Row
 
 

@@ -7,8 +7,8 @@ from typing import Any
 
 from linkscope.analysis.collective import Collective
 from linkscope.analysis.headline import OF_ALL, touched_ratio
-from linkscope.machine.node import Node
 from linkscope.machine.paths import Paths, Traffic
+from linkscope.results.case_traffic import both_ways, traffic_of
 from linkscope.results.row import Row
 from linkscope.traits import memory_traits, method_traits
 
@@ -109,43 +109,10 @@ def _payload(row: Row, paths: Paths) -> Peak | None:
     return Peak(total, _why(shared.binding)) if total > 0 else None
 
 
-def traffic_of(case: dict[str, Any], node: Node) -> tuple[list[Traffic], list[int]]:
-    """What each flow asks of the node (an exchange: one way and back) and which of them are measured."""
-    traffic: list[Traffic] = []
-    measured: list[int] = []
-    for flow in case["flows"]:
-        there = _asked(case, flow, node)
-        ways = [there]
-        if both_ways(case, flow):
-            ways.append(Traffic(there.destination, there.source, there.executor))
-        if flow.get("role", "measured") == "measured":
-            measured += range(len(traffic), len(traffic) + len(ways))
-        traffic += ways
-    return traffic, measured
-
-
-def _asked(case: dict[str, Any], flow: dict[str, Any], node: Node) -> Traffic:
-    """As the flow says it; a migration away from its executor names no end for the pages and goes to the GPU's host."""
-    traffic = Traffic.of(flow)
-    at_executor = traffic.source == traffic.executor
-    goal = flow.get("parameters", {}).get("to", "host" if at_executor else "executor")
-    if not method_traits(case, flow["method"]).migrates or goal != "host":
-        return traffic
-    homes = [numa.id for numa in node.of_kind("numa")]
-    nearest = f"numa:{node.device(traffic.executor).numa}"
-    known = nearest in homes or not homes  # a described node may have no host: then the path is not known
-    return Traffic(traffic.source, nearest if known else homes[0], traffic.executor)
-
-
 def _lanes(case: dict[str, Any], measured: list[int]) -> int:
     """How many of the measured streams belong to the first measured flow."""
     first = next(flow for flow in case["flows"] if flow.get("role", "measured") == "measured")
     return min(2 if both_ways(case, first) else 1, len(measured))
-
-
-def both_ways(case: dict[str, Any], flow: dict[str, Any]) -> bool:
-    """Whether the one flow moves bytes both ways at once, and its rate is of both together."""
-    return method_traits(case, flow["method"]).both_ways or flow.get("parameters", {}).get("call") == "both-ways"
 
 
 def _why(binding: tuple[str, ...]) -> str:

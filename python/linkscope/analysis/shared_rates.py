@@ -12,8 +12,9 @@ import polars
 
 from linkscope.analysis.beyond_noise import with_cost
 from linkscope.analysis.movement import movement
-from linkscope.analysis.peak import ABOVE, traffic_of
+from linkscope.analysis.peak import ABOVE
 from linkscope.machine.paths import Ask, Paths, Traffic
+from linkscope.results.case_traffic import traffic_of
 from linkscope.results.row import Row
 
 Json = dict[str, Any]
