@@ -14,7 +14,6 @@ from linkscope.analysis.common_cause import CommonCause, findings
 from linkscope.analysis.difference import differences
 from linkscope.analysis.figures import RATE
 from linkscope.analysis.figures_in_parts import figures_of, is_modelled
-from linkscope.analysis.same_machine import same_machine
 from linkscope.analysis.setting_changes import DEVICES, setting_changes
 from linkscope.analysis.spoilers import spoilers
 from linkscope.displayed import Displayed
@@ -27,6 +26,7 @@ from linkscope.results.figure_class import FigureClass
 from linkscope.results.replicates import WIDEST
 from linkscope.results.row import origin_name
 from linkscope.results.run_stream import Run
+from linkscope.results.same_machine import same_machine
 from linkscope.statistics.many import discoveries
 from linkscope.statistics.students_t import two_sided
 

@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from dataclasses import replace
 from itertools import combinations
 
-from linkscope.analysis.same_machine import by_host_alone, same_machine
 from linkscope.errors import LinkscopeError
 from linkscope.results.replicates import folded
 from linkscope.results.row import Row
 from linkscope.results.run_file import RunFile
+from linkscope.results.same_machine import by_host_alone, same_machine
 
 
 def joined(runs: Sequence[RunFile]) -> RunFile:

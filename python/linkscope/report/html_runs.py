@@ -16,7 +16,6 @@ from linkscope.analysis.explain import explain
 from linkscope.analysis.figures import RATE
 from linkscope.analysis.headline import in_unit
 from linkscope.analysis.overview import overview
-from linkscope.analysis.same_machine import same_machine
 from linkscope.analysis.shared_figures import shared_figures
 from linkscope.analysis.spoilers import spoilers
 from linkscope.analysis.summary import Table, TableSummary, table_summary
@@ -28,6 +27,7 @@ from linkscope.report.html_sections import EVEN
 from linkscope.report.provenance import date, precision
 from linkscope.report.runs_curves import RunsCurves, runs_curves
 from linkscope.results.run_file import RunFile
+from linkscope.results.same_machine import same_machine
 
 MOST_RUNS = 12
 MOST_LINES = 400
