@@ -44,10 +44,10 @@ def directives() -> dict[str, set[str]]:
 
 
 def specs(requirements: list[str]) -> set[str]:
-    """As Spack writes them: typer>=0.12 is py-typer@0.12:."""
+    """Return them as Spack writes them: typer>=0.12 is py-typer@0.12:."""
     found = set()
     for requirement in requirements:
-        name, oldest = re.split(r">=", requirement.lower())
+        name, oldest = re.split(r">=", requirement.lower().partition(";")[0])
         found.add(f"{'' if name in NOT_OF_PYTHON else 'py-'}{name}@{oldest}:")
     return found
 

@@ -42,6 +42,7 @@ class Linkscope(PythonPackage, CudaPackage, ROCmPackage):
     depends_on("py-typer@0.12:", type=("build", "run"))
     depends_on("py-rich@13:", type=("build", "run"))
     depends_on("py-msgspec@0.18:", type=("build", "run"))
+    depends_on("py-tomli@2:", when="^python@:3.10", type=("build", "run"))
     depends_on("py-polars@1.36:", type=("build", "run"))
     depends_on("py-pyyaml@6:", type=("build", "run"))
     depends_on("py-jinja2@3.1:", type=("build", "run"))
