@@ -44,7 +44,7 @@ PYTHON: dict[str, set[str]] = {
     "launch": {"messages", "statistics", "machine", "plan", "results", "workload"},
     "importers": {"messages", "statistics", "machine", "plan", "results"},
     "analysis": {"messages", "statistics", "machine", "results", "workload"},
-    "report": {"messages", "statistics", "machine", "results", "analysis", "workload"},
+    "report": {"messages", "statistics", "machine", "results", "analysis", "workload", "render"},
     "figures": {"messages", "machine", "results", "statistics", "analysis"},
     "answers": {"machine", "results", "statistics", "figures", "messages", "workload"},
     "render": {"machine", "results", "statistics", "figures", "messages", "answers", "workload"},

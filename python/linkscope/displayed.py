@@ -1,59 +1,62 @@
-"""Displayed: results that a notebook shows, and that draw themselves and write themselves as pages.
+"""Displayed: results that a notebook shows and that draw themselves, and the picture that they give.
 
-The results know nothing of reports. Each kind of report registers here what it makes of a type of result
-(notebook/displays.py does so for all), and the results' methods look it up.
+Results know no page and no picture: notebook/displays.py does, and is loaded when something is shown.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from functools import singledispatch
+import os
+from dataclasses import dataclass, field
+from importlib import import_module
 from pathlib import Path
+from typing import Any
 
 from linkscope.errors import LinkscopeError
-from linkscope.picture import Picture
+from linkscope.typed_call import typed_call
+from linkscope.whole_file import put_whole
+
+_NO_XML = dict.fromkeys((0xFFFE, 0xFFFF), "\N{REPLACEMENT CHARACTER}")
+"""Characters that a text may have and XML may not; control characters are none of a run's texts."""
 
 
-@singledispatch
-def html_of(found: object) -> str | None:
-    """What a notebook shows of a result, self-contained; None, where nothing is registered, is its repr."""
-    del found
-    return None
+@dataclass(frozen=True)
+class Picture:
+    """A whole SVG document that needs no style sheet, font or script. ``title`` says what it shows."""
 
+    title: str
+    svg: str = field(repr=False)
 
-@singledispatch
-def picture_of(found: object, table: str | None) -> Picture:
-    """A result as a picture; of a run one of its tables, the first whose title has the word ``table``.
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "svg", self.svg.translate(_NO_XML))
 
-    Raises LinkscopeError where there is nothing to draw.
-    """
-    raise _unknown(found, table)
+    def _repr_svg_(self) -> str:
+        return self.svg
 
-
-@singledispatch
-def write_page(found: object, path: Path, beside: Sequence[object]) -> None:
-    """Writes a result as a page, side by side with those ``beside``. Raises LinkscopeError."""
-    raise _unknown(found, path, beside)
-
-
-def _unknown(found: object, *_: object) -> LinkscopeError:
-    return LinkscopeError(f"nothing is known that shows a {type(found).__name__}: `import linkscope.api` first")
-
-
-@singledispatch
-def words_of(found: object) -> str:
-    """A result in a sentence."""
-    del found
-    return ""
+    @typed_call()
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the SVG to ``path``, which ends in .svg. Raises LinkscopeError."""
+        place = Path(path)
+        if place.suffix != ".svg":
+            raise LinkscopeError(f"cannot save the picture as {place}: choose a name that ends in .svg")
+        try:
+            put_whole(place, self.svg.encode())
+        except OSError as error:
+            raise LinkscopeError(f"cannot write {place}: {error.strerror or error}") from error
 
 
 class Displayed:
-    """A result that a notebook shows as HTML, and a shell in a sentence: its fields would fill screens."""
+    """A result that a notebook shows as HTML, and a shell in a line: its fields would fill screens."""
 
     __slots__ = ()
 
     def __repr__(self) -> str:
-        return f"<{': '.join(filter(None, (type(self).__name__, words_of(self))))}>"
+        return f"<{': '.join(filter(None, (type(self).__name__, displays().words(self))))}>"
 
-    def _repr_html_(self) -> str | None:
-        return html_of(self)
+    def _repr_html_(self) -> str:
+        html: str = displays().html(self)
+        return html
+
+
+def displays() -> Any:
+    """Return the module that shows results."""
+    return import_module("linkscope.notebook.displays")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import io
 import json
 import random
 import sys
@@ -15,11 +14,11 @@ from typing import Any
 import msgspec
 import yaml
 from hostile_runs import GOOD, bytes_spoilt, good_limits, spoil, tally
-from rich.console import Console
 from suite_text import OFFER
 
 from linkscope.analysis.calibration import calibrate
 from linkscope.analysis.check import check
+from linkscope.answers.topology import to_json, topology
 from linkscope.errors import LinkscopeError
 from linkscope.machine.described import load_machine
 from linkscope.machine.paths import Paths
@@ -29,7 +28,8 @@ from linkscope.plan.expand import expand
 from linkscope.plan.modelled import machine_of
 from linkscope.plan.select import Selection
 from linkscope.plan.suite import load_suite
-from linkscope.report import topology_svg, topology_text
+from linkscope.render import render
+from linkscope.render.svg.node import draw
 from linkscope.results import calibration
 from linkscope.results.limits import load_limits
 from linkscope.results.run_file import RunFile
@@ -69,10 +69,9 @@ def _machines() -> list[Any]:
 def _machine(path: Path) -> str:
     def use() -> None:
         node = load_machine(str(path))
-        console = Console(file=io.StringIO(), width=80)
-        topology_text.show(node, console)
-        topology_svg.draw(node)
-        json.dumps([topology_text.to_json(node), machine_of(Paths(node))], allow_nan=False)
+        render(topology(node), full=True)
+        draw(node)
+        json.dumps([to_json(node), machine_of(Paths(node))], allow_nan=False)
 
     return _judged(use)
 

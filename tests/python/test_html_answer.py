@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -14,13 +13,11 @@ from browser import needs_browser, visit
 from linkscope.analysis.choose import choose
 from linkscope.analysis.explain import explain
 from linkscope.analysis.figures import figures
-from linkscope.analysis.link_shares import LinkShares, link_shares
 from linkscope.analysis.overview import overview
-from linkscope.machine.paths import Paths
 from linkscope.report import choose_text, html_use, wording
 from linkscope.report.explain_text import grounds, headline
 from linkscope.report.html import commands, render
-from linkscope.report.html_answer import answer, picture, uses
+from linkscope.report.html_answer import answer, uses
 from linkscope.report.html_use import use_maps
 from linkscope.results.run_file import RunFile
 
@@ -30,31 +27,6 @@ RECORDED = Path(__file__).parent.parent / "fixtures" / "runs" / "h200x4-default.
 @pytest.fixture(scope="module")
 def healthy() -> RunFile:
     return RunFile.read(RECORDED)
-
-
-def shares(run: RunFile) -> LinkShares:
-    return link_shares(explain(run).accounts, Paths(run.node))
-
-
-def test_links_of_a_healthy_node_are_as_expected(healthy: RunFile) -> None:
-    found = shares(healthy)
-    assert set(found.links) == set(healthy.node.links)
-    assert not any(one.short for one in (*found.links.values(), *found.devices.values()))
-    assert all(0.97 < one.share < 1.03 for one in found.links.values())
-
-
-def test_a_faults_link_is_short_and_no_other(healthy: RunFile) -> None:
-    run = planted.pcie_narrow("gpu:2")(planted.lanes_down("gpu:1")(healthy))
-    short = {frozenset((link.a, link.b)) for link, one in shares(run).links.items() if one.short}
-    assert short == {frozenset(("numa:0", "gpu:2")), frozenset(("gpu:1", "switch:nvswitch"))}
-
-
-def test_a_slow_pair_blames_no_link_that_serves_others_well_but_its_ends_stand_out(healthy: RunFile) -> None:
-    run = planted.slow_pair("gpu:0", "gpu:3")(healthy)
-    assert not any(one.short for one in shares(run).links.values())
-    drawn = picture(run.node, explain(run))
-    boxes = re.findall(r"<title>(gpu:\d)[^<]*</title><rect[^>]*stroke-width=\"3.6\"", drawn)
-    assert boxes == ["gpu:0", "gpu:3"]
 
 
 def test_the_page_opens_with_explains_verdict_and_findings(healthy: RunFile) -> None:

@@ -1,21 +1,23 @@
-"""The topology report: text, JSON and the picture, for described and recorded nodes."""
+"""Topology: its answer, JSON and picture, for machine models and recorded nodes."""
 
 from __future__ import annotations
 
-import io
 import itertools
 import json
 from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
-from rich.console import Console
 
+from linkscope.answers.topology import ranges, to_json, topology
 from linkscope.machine.described import load_machine, machine_names
 from linkscope.machine.node import Device, Link, Node
+from linkscope.machine.paths import Paths
 from linkscope.machine.recording import from_recording
-from linkscope.report import topology_svg, topology_text
-from linkscope.report.topology_layout import Box, lay_out
+from linkscope.render import render
+from linkscope.render.svg.node import MARK, draw
+from linkscope.render.svg.node_colours import Checked, reached
+from linkscope.render.svg.node_layout import Box, lay_out
 
 FIXTURES = Path(__file__).parents[1] / "fixtures/machines"
 SVG = "{http://www.w3.org/2000/svg}"
@@ -39,14 +41,6 @@ def texts(svg: str) -> list[str]:
     return [element.text or "" for element in ElementTree.fromstring(svg).iter(f"{SVG}text")]
 
 
-def printed(node: Node) -> str:
-    console = Console(width=160, record=True, file=None, quiet=True)
-    with console.capture() as capture:
-        console.quiet = False
-        topology_text.show(node, console)
-    return capture.get()
-
-
 @pytest.mark.parametrize("node", NODES, ids=lambda node: node.name)
 def test_boxes_do_not_overlap_and_lie_inside(node: Node) -> None:
     layout = lay_out(node)
@@ -60,9 +54,9 @@ def test_boxes_do_not_overlap_and_lie_inside(node: Node) -> None:
 
 @pytest.mark.parametrize("node", NODES, ids=lambda node: node.name)
 def test_picture_is_well_formed_and_marks_what_is_described(node: Node) -> None:
-    svg = topology_svg.draw(node)
+    svg = draw(node).svg
     words = texts(svg)
-    assert (topology_svg.MARK in words) == node.modelled
+    assert (MARK in words) == node.modelled
     for device in node.devices:
         if device.kind != "switch":
             assert device.id.replace(":", " ").upper() in words
@@ -72,7 +66,7 @@ def test_picture_is_well_formed_and_marks_what_is_described(node: Node) -> None:
 def test_labels_of_links_overlap_nothing(node: Node) -> None:
     pills = [
         Box(float(r.get("x", 0)) + float(r.get("width", 0)) / 2, float(r.get("y", 0)) + 9, float(r.get("width", 0)), 18)
-        for r in ElementTree.fromstring(topology_svg.draw(node)).iter(f"{SVG}rect")
+        for r in ElementTree.fromstring(draw(node).svg).iter(f"{SVG}rect")
         if r.get("height") == "18"
     ]
     for a, b in itertools.combinations(pills, 2):
@@ -82,7 +76,7 @@ def test_labels_of_links_overlap_nothing(node: Node) -> None:
 
 
 def test_a_wider_bundle_is_drawn_thicker() -> None:
-    root = ElementTree.fromstring(topology_svg.draw(load_machine("frontier")))
+    root = ElementTree.fromstring(draw(load_machine("frontier")).svg)
     width = {
         str(title.text)[:14]: float(path.get("stroke-width", 0))
         for path in root.iter(f"{SVG}path")
@@ -93,25 +87,43 @@ def test_a_wider_bundle_is_drawn_thicker() -> None:
 
 def test_names_are_escaped() -> None:
     node = Node("a <b> & c", (Device("numa:0", "numa", name='"<x>"'),), ())
-    assert "a <b> & c" in texts(topology_svg.draw(node))
+    assert "a <b> & c" in texts(draw(node).svg)
 
 
-def test_text_shows_detours_and_the_mark() -> None:
-    out = printed(load_machine("frontier"))
-    assert topology_svg.MARK in out
-    assert "2 (3)" in out
-    assert "widest gpu:1 > gpu:0 > gpu:6 > gpu:7" in out
+@pytest.mark.parametrize("node", NODES, ids=lambda node: node.name)
+def test_a_topology_fits_one_screen_and_lists_every_device_in_detail(node: Node) -> None:
+    found = topology(node)
+    lines = render(found, width=80).splitlines()
+    assert len(lines) <= 24
+    assert max(map(len, lines)) <= 80
+    assert found.outcome is None
+    every = found.table("topology.every-device").frame["device"].to_list()
+    assert every == [device.id for device in node.devices]
 
 
-def test_text_owns_up_to_unknown_peaks() -> None:
-    out = printed(from_recording(FIXTURES / "frontier.json"))
-    assert topology_svg.MARK not in out
-    assert "≤36.0" in out
-    assert "unknown" in out
+def test_a_topology_knows_detours_and_unknown_peaks() -> None:
+    details = {found.facts.get("widest", found.code) for found in topology(load_machine("frontier")).details}
+    assert "gpu:1 > gpu:0 > gpu:6 > gpu:7" in details
+    recorded = topology(from_recording(FIXTURES / "frontier.json"))
+    assert "topology.unknown-peak" in {found.code for found in recorded.details}
+    assert "<=36.0" in recorded.table("topology.every-peak").frame["cell"].to_list()
+
+
+def test_links_of_a_slow_pair_behind_a_switch_are_not_as_expected() -> None:
+    node = load_machine("h200x4")
+    gpus = [device.id for device in node.of_kind("gpu")]
+    pair = {"gpu:0", "gpu:1"}
+    results = [
+        Checked(a, b, "copy", 0.8 if {a, b} == pair else 1.0, {a, b} == pair) for a in gpus for b in gpus if a != b
+    ]
+    named, unnamed = (reached(results, Paths(node), names).links for names in (pair, ()))
+    slow = {link.a for link, reach in named.items() if reach.slow}
+    assert slow == pair
+    assert not any(reach.slow for reach in unnamed.values())
 
 
 def test_json_holds_every_ordered_pair() -> None:
-    data = json.loads(json.dumps(topology_text.to_json(load_machine("frontier"))))
+    data = json.loads(json.dumps(to_json(load_machine("frontier"))))
     assert len(data["paths"]) == 12 * 11
     assert Node.from_json(data).name == "frontier"
     (path,) = [p for p in data["paths"] if (p["source"], p["destination"]) == ("gpu:1", "gpu:7")]
@@ -119,22 +131,8 @@ def test_json_holds_every_ordered_pair() -> None:
 
 
 def test_ranges() -> None:
-    assert topology_text.ranges((0, 1, 2, 8)) == "0-2,8"
-    assert topology_text.ranges(()) == ""
-
-
-@pytest.mark.parametrize("width", [80, 100, 140])
-def test_no_device_is_cut_short_in_the_matrices_of_a_large_node(width: int) -> None:
-    console = Console(file=io.StringIO(), width=width)
-    node = load_machine("frontier")
-    topology_text.show(node, console)
-    assert isinstance(console.file, io.StringIO)
-    text = console.file.getvalue()
-    matrices = text[text.index("Hops of the shortest path") :]
-    assert "…" not in matrices
-    heads = [line for line in matrices.splitlines() if line.startswith("from")]
-    for device in (*node.of_kind("gpu"), *node.of_kind("numa")):
-        assert sum(device.id in line.split() for line in heads) == 2
+    assert ranges((0, 1, 2, 8)) == "0-2,8"
+    assert ranges(()) == ""
 
 
 @pytest.mark.parametrize(("available", "whole"), [(None, 13), (9, 13), (495, None)])

@@ -20,7 +20,7 @@ from linkscope.analysis.lists import listings
 from linkscope.analysis.matrices import matrices
 from linkscope.analysis.study import Claim, Exhibit, Line, StudiedMachine, StudyFile, place
 from linkscope.analysis.summary import Table
-from linkscope.displayed import Displayed, write_page
+from linkscope.displayed import Displayed, displays
 from linkscope.errors import LinkscopeError
 from linkscope.machine.node import Node
 from linkscope.machine.paths import Paths, natural
@@ -97,7 +97,7 @@ class Reproduction(Displayed):
     @typed_call()
     def report(self, path: str | os.PathLike[str]) -> None:
         """Writes the page of `linkscope reproduce -o` to ``path``. Raises LinkscopeError."""
-        write_page(self, Path(path), ())
+        displays().write_page(self, Path(path))
 
     def to_json(self) -> Json:
         """A JSON-ready dict."""

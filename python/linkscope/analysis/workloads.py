@@ -15,9 +15,8 @@ from linkscope.analysis.combination import Combination
 from linkscope.analysis.reasons import reason_of
 from linkscope.analysis.schedule_times import ScheduleTimes, schedule_times
 from linkscope.analysis.size_ranges import Cost
-from linkscope.displayed import Displayed, picture_of
+from linkscope.displayed import Displayed, Picture, displays
 from linkscope.machine.paths import Paths
-from linkscope.picture import Picture
 from linkscope.results.member_time import PARTS, MemberTime, slowest
 from linkscope.results.row import Row, Stats
 from linkscope.workload.planned_schedule import planned_schedule
@@ -125,7 +124,8 @@ class WorkloadTable(Displayed):
 
     def plot(self) -> Picture:
         """Bars as long as the time of each way, in its parts. Raises LinkscopeError where none has a time."""
-        return picture_of(self, None)
+        picture: Picture = displays().picture(self)
+        return picture
 
     def to_json(self) -> Json:
         """A JSON-ready dict."""

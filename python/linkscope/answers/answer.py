@@ -10,6 +10,7 @@ from typing import Any, Literal
 import polars
 
 from linkscope.answers.run_head import RunHead
+from linkscope.displayed import Displayed
 from linkscope.messages.finding import Facts, Finding, Level
 
 
@@ -88,8 +89,8 @@ class Table:
     detail: bool = False
 
 
-@dataclass(frozen=True)
-class Answer:
+@dataclass(frozen=True, repr=False)
+class Answer(Displayed):
     """What one question gives of one run or several.
 
     ``outcome``: None where no verdict was asked for. ``headline``: its message has the verdict word. ``findings``:

@@ -8,8 +8,7 @@ from typing import Any
 
 import msgspec
 
-from linkscope.displayed import Displayed, picture_of
-from linkscope.picture import Picture
+from linkscope.displayed import Displayed, Picture, displays
 
 MOST_DEVICES = 4096
 MOST_LINKS = 65536
@@ -115,8 +114,9 @@ class Node(Displayed):
         return ""
 
     def plot(self) -> Picture:
-        """The diagram of its devices and links."""
-        return picture_of(self, None)
+        """Return the picture of its devices and links."""
+        picture: Picture = displays().picture(self)
+        return picture
 
     def to_json(self) -> dict[str, Any]:
         """A JSON-ready dict; ``Node.from_json`` reads it back."""

@@ -1,12 +1,9 @@
-"""Displays: how each result is shown in a notebook, drawn, and written as a page. `import linkscope` registers them.
-
-A notebook gets what the terminal prints, by the same functions.
-"""
+"""Displays: how each result is shown in a notebook, said in a line, drawn, and written as a page."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from functools import partial
+from collections.abc import Callable
+from functools import partial, singledispatch
 from pathlib import Path
 from typing import Any
 
@@ -19,11 +16,14 @@ from linkscope.analysis.explain import Diagnosis, explain
 from linkscope.analysis.overview import overview
 from linkscope.analysis.reproduce import Reproduction
 from linkscope.analysis.workloads import WorkloadTable
-from linkscope.displayed import html_of, picture_of, words_of, write_page
+from linkscope.answers.answer import Answer
+from linkscope.answers.topology import topology
+from linkscope.displayed import Picture
 from linkscope.errors import LinkscopeError
 from linkscope.machine.node import Node
+from linkscope.messages.catalog import message, sentence
 from linkscope.notebook.recorded_html import recorded_html
-from linkscope.picture import Picture
+from linkscope.render import html as page
 from linkscope.report import (
     brief_text,
     calibration_text,
@@ -32,7 +32,6 @@ from linkscope.report import (
     compare_text,
     explain_text,
     reproduce_text,
-    topology_text,
     wording,
     workload_text,
 )
@@ -51,7 +50,44 @@ FURTHER = (
 """What to do next with a run, in Python."""
 
 
-@html_of.register
+@singledispatch
+def html(found: object) -> str:
+    """Return what a notebook shows of a result, self-contained."""
+    raise TypeError(type(found).__name__)
+
+
+@singledispatch
+def words(found: object) -> str:
+    """Return a result in a line."""
+    raise TypeError(type(found).__name__)
+
+
+@singledispatch
+def picture(found: object, table: str | None = None) -> Picture:
+    """Return a result as a picture; of a run the first table whose title has the word ``table``.
+
+    Raises LinkscopeError where there is nothing to draw.
+    """
+    raise TypeError(type(found).__name__)
+
+
+@singledispatch
+def write_page(found: object, path: Path, *beside: object) -> None:
+    """Write a result as a page, side by side with those ``beside``. Raises LinkscopeError."""
+    raise TypeError(type(found).__name__)
+
+
+@html.register
+def _(found: Answer) -> str:
+    return page.part(found)
+
+
+@html.register
+def _(found: Node) -> str:
+    return page.part(topology(found))
+
+
+@html.register
 def _(found: RunFile) -> str:
     tables = overview(found.rows, found.node, precision(found.header))
     return recorded_html(lambda console: brief_text.show(found, tables, explain(found), console, FURTHER))
@@ -65,7 +101,6 @@ _PRINTED: dict[type, Callable[[Any, Console], None]] = {
     Reproduction: reproduce_text.show,
     Calibration: calibration_text.show,
     WorkloadTable: workload_text.print_workload,
-    Node: topology_text.show,
 }
 """What a terminal prints of a result, and so a notebook."""
 
@@ -75,64 +110,69 @@ def _shown(printed: Callable[[Any, Console], None], found: object) -> str:
 
 
 for _kind, _printed in _PRINTED.items():
-    html_of.register(_kind, partial(_shown, _printed))
+    html.register(_kind, partial(_shown, _printed))
 
 
-@words_of.register
+@words.register
+def _(found: Answer) -> str:
+    return " ".join(filter(None, (message(found.headline.code).verdict, sentence(found.headline))))
+
+
+@words.register
 def _(found: RunFile) -> str:
     return f"{wording.cases_on(len(found.rows), found.node)}, {found.path}"
 
 
-@words_of.register
+@words.register
 def _(found: Node) -> str:
-    return f"{found.name}, {wording.count(len(found.of_kind('gpu')), 'GPU')}"
+    return sentence(topology(found).headline)
 
 
-@words_of.register
+@words.register
 def _(found: Calibration) -> str:
     return f"{found.turns} runs of {', '.join(found.suites)} on {found.node}"
 
 
-words_of.register(Diagnosis, explain_text.verdict)
-words_of.register(CheckResult, check_text.verdict)
-words_of.register(Choices, choose_text.verdict)
-words_of.register(Comparison, compare_text.verdict)
-words_of.register(Reproduction, reproduce_text.verdict)
-words_of.register(WorkloadTable, workload_text.verdict)
+words.register(Diagnosis, explain_text.verdict)
+words.register(CheckResult, check_text.verdict)
+words.register(Choices, choose_text.verdict)
+words.register(Comparison, compare_text.verdict)
+words.register(Reproduction, reproduce_text.verdict)
+words.register(WorkloadTable, workload_text.verdict)
 
 
-@picture_of.register
-def _(found: RunFile, table: str | None) -> Picture:
+@picture.register
+def _(found: RunFile, table: str | None = None) -> Picture:
     from linkscope.report.table_picture import table_picture
 
     return table_picture(found, table)
 
 
-@picture_of.register
-def _(found: WorkloadTable, table: str | None) -> Picture:
+@picture.register
+def _(found: WorkloadTable, table: str | None = None) -> Picture:
     from linkscope.report.ways_picture import ways_picture
 
     del table
     return ways_picture(found)
 
 
-@picture_of.register
-def _(found: Node, table: str | None) -> Picture:
-    from linkscope.report.topology_svg import draw
+@picture.register
+def _(found: Node, table: str | None = None) -> Picture:
+    from linkscope.render.svg.node import draw
 
     del table
-    return Picture(found.name, draw(found))
+    return draw(found)
 
 
 @write_page.register
-def _(found: RunFile, path: Path, beside: Sequence[RunFile]) -> None:
+def _(found: RunFile, path: Path, *beside: RunFile) -> None:
     from linkscope.report.html import write_report
 
     write_report([found, *beside], path)
 
 
 @write_page.register
-def _(found: Reproduction, path: Path, beside: Sequence[object]) -> None:
+def _(found: Reproduction, path: Path, *beside: object) -> None:
     from linkscope.report.html_study import render_study
 
     del beside

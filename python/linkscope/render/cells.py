@@ -71,12 +71,20 @@ def hidden_rows(table: Table, full: bool) -> int:
 
 def matrix(table: Table) -> tuple[list[str], list[tuple[str, list[str]]]]:
     """Return the column headings of a matrix, and its rows: name and cells, "-" where there is none."""
-    row, column, value = table.columns
-    lines = list(table.frame.iter_rows(named=True))
-    rows = list(dict.fromkeys(cell(line, row) for line in lines))
-    columns = list(dict.fromkeys(cell(line, column) for line in lines))
-    found = {(cell(line, row), cell(line, column)): cell(line, value) for line in lines}
-    return columns, [(name, [found.get((name, other), "") or "-" for other in columns]) for name in rows]
+    value = table.columns[2]
+    rows, columns, found = matrix_lines(table)
+    texts = {place: cell(line, value) for place, line in found.items()}
+    return columns, [(name, [texts.get((name, other), "") or "-" for other in columns]) for name in rows]
+
+
+def matrix_lines(table: Table) -> tuple[list[str], list[str], dict[tuple[str, str], Line]]:
+    """Return the names of rows and of columns, in one order where both are the same, and the lines by both names."""
+    row, column = table.columns[:2]
+    found: dict[tuple[str, str], Line] = {
+        (cell(line, row), cell(line, column)): line for line in table.frame.iter_rows(named=True)
+    }
+    rows, columns = (list(dict.fromkeys(names[side] for names in found)) for side in (0, 1))
+    return rows, rows if set(rows) == set(columns) else columns, found
 
 
 def shares_time_unit(table: Table, column: Column) -> str:

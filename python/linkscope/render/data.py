@@ -35,9 +35,11 @@ def as_json(answer: Answer) -> dict[str, Any]:
 
 def to_csv(answer: Answer) -> str:
     """Return the first table as CSV; lists are joined with spaces."""
-    if not answer.tables:
-        return ""
-    frame = answer.tables[0].frame
+    return frame_csv(answer.tables[0].frame) if answer.tables else ""
+
+
+def frame_csv(frame: polars.DataFrame) -> str:
+    """Return a frame as CSV; lists are joined with spaces."""
     flat = [
         polars.col(name).list.eval(polars.element().cast(polars.String)).list.join(" ")
         for name, kind in frame.schema.items()

@@ -12,16 +12,15 @@ from linkscope.analysis.choose import Choices
 from linkscope.analysis.explain import Diagnosis, Shortfall
 from linkscope.analysis.known_collectives import JudgedCollective
 from linkscope.analysis.ledger import SIBLINGS, Ledger
-from linkscope.analysis.link_shares import link_shares
 from linkscope.analysis.summary import Summary
 from linkscope.analysis.workloads import WorkloadTable
 from linkscope.machine.node import Node
 from linkscope.machine.paths import Paths
+from linkscope.render.svg.node import draw
+from linkscope.render.svg.node_colours import Checked, reached
 from linkscope.report import choose_text, wording, workload_text
 from linkscope.report.explain_text import grounds, headline
 from linkscope.report.html_use import use_notes, uses
-from linkscope.report.link_styles import JudgedStyles
-from linkscope.report.topology_svg import draw
 
 MOST_APPLICATIONS = 2
 """Whose answers stand at the top of the page; the section of applications has all."""
@@ -115,9 +114,14 @@ def answer(
 def picture(node: Node, found: Diagnosis) -> str:
     """The node, links coloured by measured over expected; by their peaks where nothing could be judged."""
     if not found.judged or len(found.collectives) == found.judged:
-        return draw(node)
+        return draw(node).svg
     blamed = {word for one in found.shortfalls for where in one.where for word in where.split(" > ")}
-    return draw(node, JudgedStyles(node.links, link_shares(found.accounts, Paths(node)), blamed))
+    checked = (
+        Checked(one.source, one.destination, f"{one.way}/{one.method}", 1 - one.missing, one.short)
+        for one in found.accounts
+        if one.expected_gbps is not None
+    )
+    return draw(node, reached(checked, Paths(node), blamed)).svg
 
 
 def _sentences(summary: Summary) -> list[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import textwrap
 from html import escape
 
-from linkscope.picture import Picture
+from linkscope.displayed import Picture
 from linkscope.report.curve_sheet import light_colours
 
 FONT = "'Segoe UI', 'Helvetica Neue', Arial, 'DejaVu Sans', 'Liberation Sans', sans-serif"

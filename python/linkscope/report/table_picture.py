@@ -11,8 +11,8 @@ from linkscope.analysis.matrices import Matrix
 from linkscope.analysis.narrowed import titled
 from linkscope.analysis.overview import overview
 from linkscope.analysis.summary import Table
+from linkscope.displayed import Picture
 from linkscope.errors import LinkscopeError
-from linkscope.picture import Picture
 from linkscope.report import wording
 from linkscope.report.curve_sheet import curve_sheet, light_colours
 from linkscope.report.curve_svg import HEIGHT, WIDTH, clocks, mark, styles

@@ -6,8 +6,8 @@ import re
 from html import escape
 
 from linkscope.analysis.workloads import WorkloadTable
+from linkscope.displayed import Picture
 from linkscope.errors import LinkscopeError
-from linkscope.picture import Picture
 from linkscope.report import wording, workload_text
 from linkscope.report.curve_sheet import light_colours
 from linkscope.report.curve_svg import COLOURS

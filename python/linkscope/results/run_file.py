@@ -13,11 +13,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from linkscope.displayed import Displayed, picture_of, write_page
+from linkscope.displayed import Displayed, Picture, displays
 from linkscope.errors import LinkscopeError
 from linkscope.machine.node import Node
 from linkscope.near_names import near_names
-from linkscope.picture import Picture
 from linkscope.results.figure_class import figure_class
 from linkscope.results.records import checked_header, checked_row, checked_state, decoded
 from linkscope.results.replicates import folded
@@ -79,11 +78,12 @@ class RunFile(Displayed):
 
     @typed_call()
     def plot(self, table: str | None = None) -> Picture:
-        """The first matrix or curve with the word ``table`` in its title, or else that of the GPUs, as the page has it.
+        """Return the first matrix or curve with the word ``table`` in its title, or else that of the GPUs.
 
         Raises LinkscopeError where there is none.
         """
-        return picture_of(self, table)
+        picture: Picture = displays().picture(self, table)
+        return picture
 
     @typed_call()
     def report(self, path: str | os.PathLike[str], *beside: RunFile) -> None:
@@ -91,7 +91,7 @@ class RunFile(Displayed):
 
         Raises LinkscopeError where it cannot be written.
         """
-        write_page(self, Path(path), beside)
+        displays().write_page(self, Path(path), *beside)
 
     def to_json(self) -> Json:
         """Everything, as one JSON-ready object."""

@@ -1,8 +1,8 @@
-"""Where a node's boxes stand in its diagram. Pure geometry in pixels; topology_svg.py draws it.
+"""Node layout: where the boxes of a node stand in its picture, in pixels; node.py draws them.
 
-Two layouts. Rows: NUMA nodes above the GPUs, a GPU switch below them (links between GPUs, if any, as arcs). Ring:
-GPUs that are all linked, over others if need be, on an ellipse, in the order that keeps strong links short and links
-uncrossed, with the NUMA nodes above and below; taken where every NUMA node's GPUs fit into one half.
+There are two layouts. Rows have NUMA nodes above the GPUs and a GPU switch below them; links between GPUs are arcs. A
+ring has GPUs that are all linked, if need be over others, on an ellipse, with the NUMA nodes above and below. Its order
+keeps strong links short and links uncrossed. It is taken where the GPUs of every NUMA node fit into one half.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _MOST_ORDERS = 3000
 
 @dataclass(frozen=True)
 class Box:
-    """A device's rectangle by its middle."""
+    """The rectangle of a device, by its middle."""
 
     x: float
     y: float
@@ -34,26 +34,31 @@ class Box:
 
     @property
     def left(self) -> float:
+        """Return the left edge."""
         return self.x - self.width / 2
 
     @property
     def right(self) -> float:
+        """Return the right edge."""
         return self.x + self.width / 2
 
     @property
     def top(self) -> float:
+        """Return the upper edge."""
         return self.y - self.height / 2
 
     @property
     def bottom(self) -> float:
+        """Return the lower edge."""
         return self.y + self.height / 2
 
     def moved(self, dx: float, dy: float) -> Box:
+        """Return the box somewhere else."""
         return Box(self.x + dx, self.y + dy, self.width, self.height)
 
 
 @dataclass(frozen=True)
-class TopologyLayout:
+class NodeLayout:
     """Boxes by device id; ``bottom``: where the legend may start; ``arcs``: GPU links hang below the row."""
 
     boxes: dict[str, Box]
@@ -62,8 +67,8 @@ class TopologyLayout:
     arcs: bool
 
 
-def lay_out(node: Node) -> TopologyLayout:
-    """Every device of the node gets a box; none overlap."""
+def lay_out(node: Node) -> NodeLayout:
+    """Return a box for every device of the node; none overlap."""
     gpus = node.of_kind("gpu")
     mesh = [link for link in node.links if link.a.startswith("gpu:") and link.b.startswith("gpu:")]
     boxes = _ring(node, gpus, mesh) if len(gpus) > 2 and _is_connected(gpus, mesh) else None
@@ -73,7 +78,7 @@ def lay_out(node: Node) -> TopologyLayout:
     left, top = min(box.left for box in boxes.values()), min(box.top for box in boxes.values())
     boxes = {i: box.moved(MARGIN - left, HEADER - top) for i, box in boxes.items()}
     reach = _arc_depth(boxes, mesh) if arcs else 0.0
-    return TopologyLayout(
+    return NodeLayout(
         boxes,
         width=max(box.right for box in boxes.values()) + MARGIN,
         bottom=max(box.bottom for box in boxes.values()) + reach,
@@ -82,12 +87,12 @@ def lay_out(node: Node) -> TopologyLayout:
 
 
 def pcie_switches(node: Node) -> set[str]:
-    """Switches on the GPUs' way to the host, not between the GPUs."""
+    """Return the switches between GPUs and the host, without those between GPUs."""
     return {end for link in node.links if link.kind == "pcie" for end in (link.a, link.b) if end.startswith("switch:")}
 
 
 def host_of(node: Node, device_id: str) -> str | None:
-    """The NUMA node a GPU or switch hangs off, by its links first, then by what it says of itself."""
+    """Return the NUMA node of a GPU or switch: by its links, else by what it says of itself."""
     pcie = pcie_switches(node)
     seen = {device_id}
     edge = [device_id]
@@ -106,7 +111,7 @@ def host_of(node: Node, device_id: str) -> str | None:
 
 
 def _rows(node: Node, gpus: Sequence[Device]) -> dict[str, Box]:
-    """NUMA nodes over PCIe switches over GPUs over the GPU switch."""
+    """Return NUMA nodes over PCIe switches over GPUs over the GPU switch."""
     host = {gpu.id: host_of(node, gpu.id) for gpu in gpus}
     numa = node.of_kind("numa")
     boxes: dict[str, Box] = {}
@@ -132,7 +137,7 @@ def _rows(node: Node, gpus: Sequence[Device]) -> dict[str, Box]:
 
 
 def _ring(node: Node, gpus: Sequence[Device], mesh: Sequence[Link]) -> dict[str, Box] | None:
-    """None where some NUMA node's GPUs are in both halves."""
+    """Return the ring; None where the GPUs of a NUMA node are in both halves."""
     host = {gpu.id: host_of(node, gpu.id) for gpu in gpus}
     stems = {gpu.id: (host[gpu.id], _switch_of(node, gpu.id)) for gpu in gpus}
     order = _ring_order(stems, mesh)
@@ -160,7 +165,7 @@ def _ring(node: Node, gpus: Sequence[Device], mesh: Sequence[Link]) -> dict[str,
 
 
 def _is_connected(gpus: Sequence[Device], mesh: Sequence[Link]) -> bool:
-    """Whether the links between GPUs join all of them."""
+    """Return whether the links between GPUs join all of them."""
     reached = {gpus[0].id}
     for _ in gpus:
         reached |= {end for link in mesh if reached & {link.a, link.b} for end in (link.a, link.b)}
@@ -168,7 +173,7 @@ def _is_connected(gpus: Sequence[Device], mesh: Sequence[Link]) -> bool:
 
 
 def _place_switches(node: Node, boxes: dict[str, Box]) -> None:
-    """Between what they join: a PCIe switch on its GPUs' host side, a GPU switch below all GPUs."""
+    """Put switches between what they join: PCIe switches on the host's side, a GPU switch below all GPUs."""
     for switch in node.of_kind("switch"):
         ends = [link.b if link.a == switch.id else link.a for link in node.links if switch.id in (link.a, link.b)]
         mine = [boxes[end] for end in ends if end.startswith("gpu:")] or list(boxes.values())
@@ -187,7 +192,7 @@ def _switch_of(node: Node, gpu: str) -> str | None:
 
 
 def _ring_order(stems: dict[str, tuple[str | None, str | None]], mesh: Sequence[Link]) -> list[str]:
-    """GPUs under one NUMA node and PCIe switch stay together; among such orders the tidiest."""
+    """Return the tidiest order that keeps GPUs of one NUMA node and PCIe switch together."""
     groups: dict[tuple[str | None, str | None], list[str]] = {}
     for gpu, stem in stems.items():
         groups.setdefault(stem, []).append(gpu)
@@ -206,7 +211,7 @@ def _ring_order(stems: dict[str, tuple[str | None, str | None]], mesh: Sequence[
 def _ring_cost(
     order: Sequence[str], stems: dict[str, tuple[str | None, str | None]], mesh: Sequence[Link]
 ) -> tuple[int, float]:
-    """NUMA nodes torn apart first, then long strong links and crossings."""
+    """Return what an order costs: NUMA nodes torn apart first, then long strong links and crossings."""
     homes = [stems[gpu][0] for gpu in order]
     changes = sum(a != b for a, b in itertools.pairwise(homes))
     place = {gpu: i for i, gpu in enumerate(order)}
@@ -220,7 +225,7 @@ def _ring_cost(
 
 
 def arc_drop(a: Box, b: Box) -> float:
-    """How far below the row the arc between two boxes reaches."""
+    """Return how far below the row the arc between two boxes reaches."""
     return 26 + 0.2 * abs(a.x - b.x)
 
 

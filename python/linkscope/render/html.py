@@ -1,0 +1,120 @@
+"""HTML: an answer as an element for notebooks, and runs as one self-contained page, both by one template."""
+
+from __future__ import annotations
+
+import base64
+import gzip
+from collections.abc import Iterator, Sequence
+from functools import cache
+from importlib.resources import files
+from typing import Any
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup
+
+from linkscope.answers.answer import Answer, Table
+from linkscope.answers.run_head import RunHead
+from linkscope.messages.catalog import commands, message, sentence
+from linkscope.messages.finding import Level
+from linkscope.messages.numbers import count
+from linkscope.messages.template import fill
+from linkscope.render import cells, terminal
+from linkscope.render.data import frame_csv
+from linkscope.render.svg import curve, matrix
+from linkscope.render.svg.colours import DARK, LIGHT, variables
+
+MOST_ROWS = 200
+"""Rows of a table on the page; its CSV has all."""
+_TONES = {
+    **dict.fromkeys(("OK", "SAME", "FASTER", "PASSED"), "fine"),
+    **dict.fromkeys(("SLOW", "SLOWER", "FAILED"), "bad"),
+}
+
+
+def part(answer: Answer) -> str:
+    """Return an answer as an element that needs nothing around it: its first screen."""
+    return _environment().get_template("part.jinja").render(answer=answer, who=_who(answer.runs), style=_part_style())
+
+
+def _who(runs: Sequence[RunHead]) -> str:
+    """Return whose results these are: "4 x NVIDIA H200 (h200x4) · 20 Nov 2026 10:04 UTC · 266 cases, data verified"."""
+    if not runs:
+        return ""
+    when = count(len(runs), "run") if len(runs) > 1 else "" if runs[0].modelled else terminal.date(runs[0].started)
+    done = "" if len(runs) > 1 else terminal.cases(runs[0])
+    return " · ".join(filter(None, (terminal.node_name(runs[0]), when, done)))
+
+
+@cache
+def _environment() -> Environment:
+    """Return the templates, compiled once in a process."""
+    found = Environment(
+        loader=PackageLoader("linkscope.render"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        auto_reload=False,
+    )
+    found.globals.update(sentence=sentence, commands=commands, message=message, fill=fill, cells=cells, Level=Level)
+    found.globals.update(tone=tone, rows=_rows, left_out=_left_out, packed_csv=_packed_csv)
+    found.globals.update(heat_map=_heat_map, curves_of=_curves, palette=_palette, terminal=terminal)
+    return found
+
+
+def tone(answer: Answer) -> str:
+    """Return the class of an answer's headline: fine, bad or unknown."""
+    return _TONES.get(message(answer.headline.code).verdict, "unknown")
+
+
+def _rows(table: Table, whole: bool) -> Iterator[dict[str, Any]]:
+    """Yield the rows that the page shows, and which of them begin a group or are slow."""
+    last = None
+    for line in cells.shown_rows(table, whole)[:MOST_ROWS]:
+        begins = bool(table.group) and line[table.group] != last
+        last = line[table.group] if table.group else None
+        slow = any(column.mark and line[column.mark] is True for column in table.columns)
+        yield {"cells": line, "group_begins": begins, "slow": slow}
+
+
+def _left_out(table: Table, whole: bool) -> str:
+    shown = min(len(cells.shown_rows(table, whole)), MOST_ROWS)
+    return f"{shown} of {count(table.frame.height, 'row')}" if shown < table.frame.height else ""
+
+
+def _packed_csv(table: Table) -> str:
+    return packed(frame_csv(table.frame))
+
+
+def packed(text: str) -> str:
+    """Return a text as gzip in base64, which the page's script unpacks when it is asked for."""
+    return base64.b64encode(gzip.compress(text.encode(), 6, mtime=0)).decode()
+
+
+def _heat_map(table: Table) -> matrix.HeatMap:
+    return matrix.heat_map(table)
+
+
+def _curves(table: Table) -> dict[str, Any]:
+    found = curve.curves(table, fill(message(table.key).title, table.facts))
+    names = [(number, name, Markup(sample)) for number, name, sample in curve.names(found)]
+    return {"svg": Markup(curve.svg(found)), "names": names, "legend": curve.legend(found)}
+
+
+@cache
+def _part_style() -> Markup:
+    """Return the style of an element that stands alone: dark on white, as a notebook may be light or dark."""
+    card = "padding:10px 14px;font:14px/1.5 system-ui,sans-serif;color:var(--ink);background:#fff"
+    sheet = (files("linkscope.render") / "templates" / "answer.css").read_text(encoding="utf-8")
+    return Markup(f".linkscope{{color-scheme:light;{variables(LIGHT)}{card};{sheet}}}")
+
+
+@cache
+def _palette() -> Markup:
+    """Return the colours of both schemes as CSS; pictures, drawn for light, follow them."""
+    pictures = "".join(
+        f'svg [fill="{colour}"]{{fill:var(--{name})}}svg [stroke="{colour}"]{{stroke:var(--{name})}}'
+        for name, colour in LIGHT.items()
+    )
+    dark = f"@media screen and (prefers-color-scheme:dark){{:root{{{variables(DARK)}}}}}"
+    return Markup(f":root{{color-scheme:light dark;{variables(LIGHT)}}}{dark}{pictures}")
