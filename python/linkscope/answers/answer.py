@@ -74,7 +74,8 @@ class Table:
     """Rows to show, one a line of ``frame``.
 
     ``key``: its message has title and note, templates over ``facts``. ``layout``: a list shows ``columns``; a matrix
-    has its row, column and cell as three columns in this order; a curve its series, x and y. ``group``: a column whose
+    has its row, column and cell as three columns in this order; a curve its series, x and y; a line names its group
+    first, and what its other columns say stands behind it. ``group``: a column whose
     value stands once above the rows that share it. ``first``: how many rows the first screen shows, None for all.
     ``detail``: only --full shows it.
     """
@@ -82,7 +83,7 @@ class Table:
     key: str
     frame: polars.DataFrame
     columns: tuple[Column, ...]
-    layout: Literal["list", "matrix", "curve"] = "list"
+    layout: Literal["list", "matrix", "curve", "line"] = "list"
     group: str = ""
     facts: Facts = field(default_factory=dict)
     first: int | None = None

@@ -41,6 +41,11 @@ def change(share: float) -> str:
     return percent(share) if share < 0 else f"+{percent(share)}"
 
 
+def margin(share: float) -> str:
+    """Return "±0.1%" of a relative half width."""
+    return f"±{percent(share)}"
+
+
 def factor(ratio: float) -> str:
     """Return "2.4x" of a ratio; whole from ten on."""
     return f"{ratio:.0f}x" if ratio >= 9.95 else f"{ratio:.1f}x"
@@ -83,6 +88,12 @@ def time(seconds: float) -> str:
     """Return a time in the unit that suits it: "825.0 ns", "8.700 us"."""
     unit = time_unit(abs(seconds))
     return f"{number(in_unit(seconds, unit))} {unit}"
+
+
+def time_range(first: float, last: float) -> str:
+    """Return "825.1-832.2 ns", or one time where both are written alike."""
+    unit = time_unit(abs(last))
+    return f"{number_range(in_unit(first, unit), in_unit(last, unit))} {unit}"
 
 
 def shared_time_unit(seconds: Sequence[float]) -> str:

@@ -43,7 +43,7 @@ _RANGE: dict[str, Callable[[Any, Any], str]] = {
     "size": numbers.sizes,
     "percent": numbers.percent_range,
     "change": numbers.change_range,
-    "time": lambda low, high: f"{numbers.time(low)} to {numbers.time(high)}",
+    "time": numbers.time_range,
     "factor": lambda low, high: f"{numbers.factor(low)} to {numbers.factor(high)}",
 }
 
@@ -73,7 +73,8 @@ def written(value: Any, how: str) -> str:
     if how.startswith("name "):
         from linkscope.messages.catalog import named
 
-        return named(how[5:], str(value))
+        codes = [value] if isinstance(value, str) else value
+        return numbers.listed([named(how[5:], str(code)) for code in codes])
     if how == "path":
         return _path(value) if isinstance(value, str) else numbers.listed([_path(path) for path in value])
     if how in _ONE:

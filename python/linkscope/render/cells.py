@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from linkscope.answers.answer import Column, Kind, Table
@@ -43,7 +44,8 @@ def interval(line: Line, column: Column) -> str:
 
 def _written(value: Any, line: Line, column: Column) -> str:
     if column.kind is Kind.NAME:
-        return named(column.of or column.name, str(value))
+        codes = [value] if isinstance(value, str) else value
+        return ", ".join(named(column.of or column.name, str(code)) for code in codes)
     if column.kind is Kind.WORD:
         return written(value, "") if not isinstance(value, float) else written(value, "number")
     if column.kind is Kind.COUNT:
@@ -69,12 +71,25 @@ def hidden_rows(table: Table, full: bool) -> int:
     return 0 if full or table.first is None else max(table.frame.height - table.first, 0)
 
 
-def matrix(table: Table) -> tuple[list[str], list[tuple[str, list[str]]]]:
-    """Return the column headings of a matrix, and its rows: name and cells, "-" where there is none."""
+def matrix(table: Table, full: bool = False) -> tuple[list[str], list[tuple[str, list[str]]]]:
+    """Return the column headings of a matrix, and its rows: name and cells, "-" where there is none.
+
+    Curves have a column each and a row for each x. ``full``: cells that have an interval show it, "396.3 ±0.1%".
+    """
+    if table.layout == "curve":
+        series, x, value = table.columns
+        table = replace(table, columns=(x, series, value), frame=table.frame.sort(x.name, maintain_order=True))
     value = table.columns[2]
     rows, columns, found = matrix_lines(table)
-    texts = {place: cell(line, value) for place, line in found.items()}
+    texts = {place: f"{cell(line, value)}{_margin(line, value) if full else ''}" for place, line in found.items()}
     return columns, [(name, [texts.get((name, other), "") or "-" for other in columns]) for name in rows]
+
+
+def _margin(line: Line, column: Column) -> str:
+    value, low, high = (line.get(f"{column.name}{end}") for end in ("", "_low", "_high"))
+    if not column.interval or not value or low is None or high is None or low == high:
+        return ""
+    return f" {numbers.margin(max(high - value, value - low) / value)}"
 
 
 def matrix_lines(table: Table) -> tuple[list[str], list[str], dict[tuple[str, str], Line]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from typing import Any
 
 import polars
@@ -27,7 +28,7 @@ def as_json(answer: Answer) -> dict[str, Any]:
         "runs": [run.to_json() for run in answer.runs],
         "headline": _finding(answer.headline),
         "findings": [_finding(found) for found in (*answer.findings, *answer.details)],
-        "tables": {table.key: _rows(table) for table in answer.tables},
+        "tables": _tables(answer.tables),
         "next": [command for found in answer.next for command in commands(found)],
         **answer.data,
     }
@@ -52,8 +53,12 @@ def _finding(found: Finding) -> dict[str, Any]:
     return {**found.to_json(), "text": sentence(found)}
 
 
-def _rows(table: Table) -> list[dict[str, Any]]:
-    return list(table.frame.iter_rows(named=True))
+def _tables(tables: Sequence[Table]) -> dict[str, list[dict[str, Any]]]:
+    """Return all rows by the key of their table; those of tables with one key follow one another."""
+    found: dict[str, list[dict[str, Any]]] = {}
+    for table in tables:
+        found.setdefault(table.key, []).extend(table.frame.iter_rows(named=True))
+    return found
 
 
 def _plain(value: Any) -> Any:

@@ -27,6 +27,8 @@ _STYLES = {
 }
 _MODEL = "MODEL, nothing measured"
 _INDENT = "  "
+_GAP = 2
+"""Characters between two columns."""
 
 
 def show(answer: Answer, console: Console, full: bool = False) -> None:
@@ -142,7 +144,12 @@ def _table(table: Table, width: int, full: bool) -> Iterable[Text | str | Grid]:
     words = message(table.key)
     if words.title:
         yield from _wrapped(fill(words.title, table.facts), width, "bold")
-    yield _matrix(table) if table.layout == "matrix" else _list(table, full)
+    if table.layout == "list":
+        yield _list(table, full)
+    elif table.layout == "line":
+        yield from _lines(table, width)
+    else:
+        yield from _matrix(table, width, full)
     hidden = cells.hidden_rows(table, full)
     if hidden:
         yield Text(f"{_INDENT}{hidden} more with --full", "dim")
@@ -151,18 +158,51 @@ def _table(table: Table, width: int, full: bool) -> Iterable[Text | str | Grid]:
 
 
 def _grid() -> Grid:
-    return Grid(box=None, padding=(0, 2, 0, 0), pad_edge=False, header_style="dim", show_edge=False)
+    return Grid(box=None, padding=(0, _GAP, 0, 0), pad_edge=False, header_style="dim", show_edge=False)
 
 
-def _matrix(table: Table) -> Grid:
-    columns, rows = cells.matrix(table)
-    grid = _grid()
-    grid.add_column("")
-    for name in columns:
-        grid.add_column(name, justify="right", no_wrap=True)
-    for name, found in rows:
-        grid.add_row(name, *found)
-    return grid
+def _matrix(table: Table, width: int, full: bool) -> Iterable[Grid]:
+    """Yield the cells of a matrix, or of curves with a column for each, in as many grids as their width asks for."""
+    names, rows = cells.matrix(table, full)
+    corner = cells.heading(table.columns[1]) if table.layout == "curve" else ""
+    heads = [name.replace(", ", "\n") for name in names]
+    label = max(map(len, (corner, *(name for name, _ in rows))), default=0)
+    widths = [
+        max(map(len, (*head.split("\n"), *(found[index] for _, found in rows)))) for index, head in enumerate(heads)
+    ]
+    for chosen in _chunks(widths, width - label):
+        grid = _grid()
+        grid.add_column(corner)
+        for index in chosen:
+            grid.add_column(heads[index], justify="right", no_wrap=True)
+        for name, found in rows:
+            grid.add_row(name, *(found[index] for index in chosen))
+        yield grid
+
+
+def _chunks(widths: Sequence[int], room: int) -> list[list[int]]:
+    """Return the indices of columns in groups whose widths and gaps fit into ``room``, at least one a group."""
+    groups: list[list[int]] = [[]]
+    used = 0
+    for index, width in enumerate(widths):
+        if groups[-1] and used + width + _GAP > room:
+            groups.append([])
+            used = 0
+        groups[-1].append(index)
+        used += width + _GAP
+    return groups
+
+
+def _lines(table: Table, width: int) -> Iterable[Text]:
+    """Yield a line for each group: its name, then "name value" of its rows, wrapped below one another."""
+    first, *rest = table.columns
+    groups: dict[str, list[str]] = {}
+    for line in cells.shown_rows(table, False):
+        words = " ".join(filter(None, (cells.cell(line, column) for column in rest)))
+        groups.setdefault(cells.cell(line, first), []).append(words)
+    room = max(map(len, groups), default=0) + _GAP
+    for name, found in groups.items():
+        yield from map(Text, _fold(f"{name:<{room}}{', '.join(found)}", width, " " * room))
 
 
 def _list(table: Table, full: bool) -> Grid:
