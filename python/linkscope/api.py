@@ -26,7 +26,6 @@ from linkscope.analysis.figures_in_parts import figures_of as _figures
 from linkscope.analysis.frames import export as _export
 from linkscope.analysis.frames import load as _load
 from linkscope.analysis.joined_runs import joined as _joined
-from linkscope.analysis.questions import analyze as _analyze
 from linkscope.analysis.reproduce import Reproduction
 from linkscope.analysis.reproduce import reproduce as _reproduce
 from linkscope.analysis.study import load_study as _load_study
@@ -287,13 +286,13 @@ def export(*runs: RunFile | str | os.PathLike[str], output: str | os.PathLike[st
 
 
 @typed_call()
-def analyze(found: RunFile | str | os.PathLike[str], question: str) -> DataFrame:
-    """The table that answers one question of a run, read or named.
+def analyze(found: RunFile | str | os.PathLike[str], *questions: str) -> Answer:
+    """Answer questions of a run, read or named: "peaks", "tiers", "fits" or another of ``linkscope analyze -h``.
 
-    ``question``: "peaks", "tiers", "fits" or another of ``linkscope analyze -h``; "Analyses" in docs/method.md says how
-    each is computed. Rates are GB/s, times seconds. Raises LinkscopeError, also for a question that there is not.
+    Of one question ``.tables[0].frame`` has its lines, rates in GB/s and times in seconds; "Analyses" in docs/method.md
+    has the formulas. Without a question: the conclusions of all that the run can answer. Raises LinkscopeError.
     """
-    return _analyze(found if isinstance(found, RunFile) else RunFile.read(found), (question,))[question]
+    return _ask("analyze", found, questions=questions)
 
 
 @typed_call()

@@ -31,10 +31,11 @@ from linkscope.analysis.figures import figures
 from linkscope.analysis.figures_in_parts import figures_in_parts
 from linkscope.analysis.frames import export, of_run
 from linkscope.analysis.overview import overview
-from linkscope.analysis.questions import analyze
+from linkscope.answers.questions import ask
 from linkscope.errors import LinkscopeError
 from linkscope.notebook import displays
-from linkscope.report import answers_text, check_files, check_text, choose_text, compare_text, explain_text, terminal
+from linkscope.render import render as as_form
+from linkscope.report import check_files, check_text, choose_text, compare_text, explain_text, terminal
 from linkscope.report.exports import formats
 from linkscope.report.html import render
 from linkscope.report.provenance import hosts, precision
@@ -178,10 +179,9 @@ def _chosen(run: RunFile) -> None:
 
 
 def _analyzed(run: RunFile) -> None:
-    console, found = _console(), analyze(run, ())
-    answers_text.show(found, run.node.name, console)
-    _printed(console)
-    json.dumps(answers_text.to_json(found), allow_nan=False)
+    found = ask("analyze", run)
+    json.loads(as_form(found, "json"))
+    assert as_form(found, full=True)
 
 
 def _checked(run: RunFile) -> None:

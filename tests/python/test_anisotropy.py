@@ -10,12 +10,13 @@ import modelled_run as made
 import polars
 import pytest
 
-from linkscope.analysis.anisotropy import anisotropy
-from linkscope.analysis.figures import figures
-from linkscope.analysis.numa import numa
+import linkscope
+from linkscope.answers.analyze.anisotropy import GPUS, anisotropy
+from linkscope.answers.analyze.comparing import usable
+from linkscope.answers.analyze.numa import numa
+from linkscope.figures.run import Run
 from linkscope.machine.node import Device, Node
 from linkscope.results.row import Row
-from linkscope.results.run_file import RunFile
 
 Json = dict[str, Any]
 SIZE = 512 << 20
@@ -36,13 +37,13 @@ def pairs(rates: dict[tuple[int, int], float], rng: random.Random, noise: float)
         for b in range(4)
         if a != b
     ]
-    return anisotropy(figures(made.run(found=found)))
+    return anisotropy(usable(Run(made.run(found=found))))
 
 
 def test_a_planted_asymmetry_is_found_with_its_size() -> None:
     found = pairs({(1, 3): 380.0}, random.Random(1), 0.001)
     (line,) = found.filter("beyond").iter_rows(named=True)
-    assert (line["a"], line["b"], line["between"]) == ("gpu:1", "gpu:3", "GPUs")
+    assert (line["a"], line["b"], line["between"]) == ("gpu:1", "gpu:3", GPUS)
     assert line["ratio_low"] < 380 / 400 < line["ratio_high"] + 0.003
     assert line["ratio"] == pytest.approx(0.95, abs=0.01)
     assert len(found) == 6
@@ -59,17 +60,34 @@ def test_the_way_of_a_latency_counts_as_that_of_a_rate() -> None:
     for a, b, time in ((0, 1, 700e-9), (1, 0, 900e-9)):
         case = made.case("chase", [made.flow(f"gpu:{a}", f"gpu:{b}", 64, "pointer-chase")], {"figure": "latency"})
         rows.append(made.ok(case, [[time * (1 + i * 1e-4) for i in range(12)]], latency=True))
-    (line,) = anisotropy(figures(made.run(found=rows))).iter_rows(named=True)
+    (line,) = anisotropy(usable(Run(made.run(found=rows)))).iter_rows(named=True)
     assert line["ratio"] == pytest.approx(9 / 7, rel=0.001)
     assert line["there_gbps"] is None
     assert line["beyond"]
 
 
 def test_recorded_large_copies_between_gpus_are_alike_both_ways() -> None:
-    found = anisotropy(figures(RunFile.read(RECORDED)))
-    rates = found.filter(polars.col("between") == "GPUs", polars.col("figure") == "first")
+    rates = recorded_pairs().filter(polars.col("between") == GPUS, polars.col("figure") == "first")
     assert len(rates) == 4 * 6
-    assert not rates["beyond"].any()
+    assert rates["beyond"].to_list() == [False] * len(rates)
+
+
+def test_latencies_that_differ_are_not_alike() -> None:
+    found = recorded_pairs().filter(polars.col("between") == GPUS, polars.col("figure") == "latency")
+    open_ones = found.filter(polars.col("beyond").is_null())
+    assert [(line["a"], line["b"]) for line in open_ones.iter_rows(named=True)] == [
+        ("gpu:0", "gpu:2"),
+        ("gpu:1", "gpu:2"),
+        ("gpu:2", "gpu:3"),
+    ]
+    assert open_ones["ratio"].to_list() == pytest.approx([691.0 / 755.8, 711.5 / 764.2, 759.5 / 701.4], abs=1e-3)
+    assert found.filter(~polars.col("beyond"))["ratio"].is_between(1 / 1.01, 1.01).all()
+    answer = linkscope.analyze(RECORDED, "anisotropy")
+    assert (answer.headline.facts["faster"], answer.headline.facts["unclear"]) == (4, 3)
+
+
+def recorded_pairs() -> polars.DataFrame:
+    return anisotropy(usable(Run.of(RECORDED)))
 
 
 def two_nodes() -> Node:
@@ -87,7 +105,7 @@ def test_the_farther_node_costs_what_was_planted() -> None:
         copied("numa:0", "numa:0", 20.0, method="memcpy"),
         copied("numa:0", "numa:1", 10.0, method="memcpy"),
     ]
-    found = numa(figures(made.run(found=rows)), two_nodes())
+    found = numa(usable(Run(made.run(found=rows))), two_nodes())
     told = {(line["device"], line["near"], line["far"]): line for line in found.iter_rows(named=True)}
     assert set(told) == {
         ("gpu:0", "numa:0", "numa:1"),
@@ -101,5 +119,5 @@ def test_the_farther_node_costs_what_was_planted() -> None:
 
 
 def test_one_node_has_no_farther_one() -> None:
-    run = RunFile.read(RECORDED)
-    assert numa(figures(run), run.node).is_empty()
+    run = Run.of(RECORDED)
+    assert numa(usable(run), run.node).is_empty()

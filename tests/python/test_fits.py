@@ -7,16 +7,18 @@ from collections.abc import Callable
 from pathlib import Path
 
 import modelled_run as made
+import polars
 import pytest
 
 import linkscope
-from linkscope.analysis.figures import figures
-from linkscope.analysis.fits import fits
-from linkscope.analysis.hockney import Segment, Timing, hockney
-from linkscope.analysis.questions import analyze
-from linkscope.analysis.saturation import Rate, falls, reaching, saturation
-from linkscope.report.answers_text import conclusion
+from linkscope.answers.analyze.comparing import usable
+from linkscope.answers.analyze.fits import fits
+from linkscope.answers.analyze.saturation import Rate, falls, reaching, saturation
+from linkscope.figures.run import Run
 from linkscope.results.row import Row
+from linkscope.results.run_file import RunFile
+from linkscope.statistics.hockney import Segment, Timing, hockney
+from linkscope.statistics.interval import Interval
 
 RUNS = Path(__file__).parents[1] / "fixtures" / "runs"
 KIB, MIB = 1 << 10, 1 << 20
@@ -27,11 +29,19 @@ def measured(time: Callable[[int], float], seed: int = 0, noise: float = 0.0) ->
     """Times with as much noise as their intervals say."""
     rng = random.Random(seed)
     times = [(size, time(size) * (1 + rng.gauss(0, noise))) for size in SIZES]
-    return [Timing(size, t, t * (1 - 1.96 * noise), t * (1 + 1.96 * noise)) for size, t in times]
+    return [Timing(size, Interval(t, t * (1 - 1.96 * noise), t * (1 + 1.96 * noise))) for size, t in times]
 
 
 def line(alpha: float, gbps: float) -> Callable[[int], float]:
     return lambda size: alpha + size / gbps * 1e-9
+
+
+def rate(size: int, gbps: float, low: float, high: float) -> Rate:
+    return Rate(size, Interval(gbps, low, high))
+
+
+def usable_of(run: RunFile) -> polars.DataFrame:
+    return usable(Run(run))
 
 
 def only(found: tuple[Segment, ...]) -> Segment:
@@ -76,7 +86,7 @@ def test_what_does_not_grow_has_no_bandwidth() -> None:
 
 
 def test_frames_have_a_line_for_each_series_and_agree_on_the_half_size() -> None:
-    found = figures(
+    found = usable_of(
         made.run(found=made.size_curves("by size", [("a", "gpu:0", "gpu:1", 396), ("b", "numa:0", "gpu:0", 55)]))
     )
     lines, sizes = fits(found), saturation(found)
@@ -90,7 +100,12 @@ def test_frames_have_a_line_for_each_series_and_agree_on_the_half_size() -> None
 
 
 def test_saturation_lies_between_measured_sizes_and_holds_for_good() -> None:
-    dips = [Rate(KIB, 50, 49, 51), Rate(4 * KIB, 95, 94, 96), Rate(16 * KIB, 70, 69, 71), Rate(64 * KIB, 100, 99, 101)]
+    dips = [
+        rate(KIB, 50, 49, 51),
+        rate(4 * KIB, 95, 94, 96),
+        rate(16 * KIB, 70, 69, 71),
+        rate(64 * KIB, 100, 99, 101),
+    ]
     middle, low, high = reaching(dips, 0.8) or (0, 0, 0)
     assert (low, high) == (16 * KIB, 64 * KIB)
     assert low < middle < high
@@ -98,17 +113,22 @@ def test_saturation_lies_between_measured_sizes_and_holds_for_good() -> None:
 
 
 def test_rates_of_nothing_have_no_logarithm() -> None:
-    assert reaching([Rate(1024, 0, 0, 0), Rate(4096, 2, 0, 3)], 0.5) == (4096, 1024, 4096)
+    assert reaching([rate(1024, 0, 0, 0), rate(4096, 2, 0, 3)], 0.5) == (4096, 1024, 4096)
 
 
 def test_uncertain_rates_widen_where_saturation_may_lie() -> None:
-    wide = [Rate(KIB, 30, 10, 90), Rate(4 * KIB, 60, 30, 95), Rate(16 * KIB, 90, 60, 120), Rate(64 * KIB, 100, 90, 110)]
+    wide = [
+        rate(KIB, 30, 10, 90),
+        rate(4 * KIB, 60, 30, 95),
+        rate(16 * KIB, 90, 60, 120),
+        rate(64 * KIB, 100, 90, 110),
+    ]
     _, low, high = reaching(wide, 0.8) or (0, 0, 0)
     assert (low, high) == (KIB, 64 * KIB)
 
 
 def test_a_rate_that_still_rises_has_lower_bounds_only() -> None:
-    found = saturation(figures(made.run(found=made.size_curves("by size", [("a", "gpu:0", "gpu:1", 396)], sizes=11))))
+    found = saturation(usable_of(made.run(found=made.size_curves("by size", [("a", "gpu:0", "gpu:1", 396)], sizes=11))))
     assert found["rising"].to_list() == [True]
 
 
@@ -126,40 +146,37 @@ FALLING = {4 * KIB: 100.0, 16 * KIB: 160.0, 64 * KIB: 150.0, MIB: 40.0, 64 * MIB
 
 
 def test_a_rate_that_falls_has_a_largest_instead_of_a_size_from_which_on_it_saturates() -> None:
-    table = saturation(figures(made.run(found=curve(FALLING))))
+    table = saturation(usable_of(made.run(found=curve(FALLING))))
     (fallen,) = table.to_dicts()
     assert (fallen["falling"], fallen["rising"]) == (True, False)
     assert (fallen["half_bytes"], fallen["share80_bytes"], fallen["share90_bytes"]) == (None, None, None)
     assert (fallen["best_bytes"], fallen["kept_bytes"]) == (16 * KIB, 64 * KIB)
     assert fallen["best_gbps"] == pytest.approx(160, rel=0.01)
-    said = conclusion("saturation", table)
-    assert all(words in said for words in ("16 KiB", "64 KiB", "64 MiB"))
+    told = linkscope.analyze(made.run(found=curve(FALLING)), "saturation").findings[-1]
+    assert (told.code, told.facts["best_bytes"]) == ("analyze.saturation-cached", 16 * KIB)
 
 
 @pytest.mark.parametrize(
     ("device", "processes", "cached"), [("numa:0", 1, True), ("numa:0", 2, False), ("gpu:0", 1, False)]
 )
 def test_caches_serve_only_what_cpus_of_one_process_move(device: str, processes: int, cached: bool) -> None:
-    table = saturation(figures(made.run(found=curve(FALLING, device, processes))))
+    table = saturation(usable_of(made.run(found=curve(FALLING, device, processes))))
     assert (table["falling"].to_list(), table["cached"].to_list()) == ([True], [cached])
-    assert ("cache" in conclusion("saturation", table)) == cached
 
 
 def test_a_rate_that_falls_and_rises_again_still_rises_and_tells_both() -> None:
     rates = {KIB: 100.0, 4 * KIB: 20.0, 16 * KIB: 40.0, 64 * KIB: 80.0}
-    table = saturation(figures(made.run(found=curve(rates, processes=2))))
+    table = saturation(usable_of(made.run(found=curve(rates, processes=2))))
     (found,) = table.to_dicts()
     assert (found["falling"], found["rising"]) == (False, True)
     assert (found["best_bytes"], found["kept_bytes"]) == (KIB, KIB)
     assert found["share90_bytes"] > 16 * KIB
-    said = conclusion("saturation", table)
-    assert all(words in said for words in ("rises", "1 KiB", "64 KiB"))
 
 
 def test_a_last_rate_that_may_be_as_high_as_any_does_not_fall() -> None:
-    assert falls([Rate(KIB, 100, 98, 102), Rate(4 * KIB, 80, 78, 82)])
-    assert not falls([Rate(KIB, 100, 70, 140), Rate(4 * KIB, 80, 60, 110)])
-    assert not falls([Rate(KIB, 100, 99.9, 100.1), Rate(4 * KIB, 95, 94.9, 95.1)])
+    assert falls([rate(KIB, 100, 98, 102), rate(4 * KIB, 80, 78, 82)])
+    assert not falls([rate(KIB, 100, 70, 140), rate(4 * KIB, 80, 60, 110)])
+    assert not falls([rate(KIB, 100, 99.9, 100.1), rate(4 * KIB, 95, 94.9, 95.1)])
 
 
 def timed(method: str, gbps: float, parameters: dict[str, str], processes: int) -> list[Row]:
@@ -175,7 +192,7 @@ def timed(method: str, gbps: float, parameters: dict[str, str], processes: int) 
 
 
 def test_messages_there_and_back_have_a_line_and_no_rate_that_saturates() -> None:
-    found = figures(made.run(found=timed("mpi", 10, {"call": "ping-pong"}, processes=2)))
+    found = usable_of(made.run(found=timed("mpi", 10, {"call": "ping-pong"}, processes=2)))
     assert found["gbps"].null_count() == len(found)
     (fitted,) = fits(found).to_dicts()
     assert (fitted["alpha_seconds"], fitted["beta_gbps"]) == pytest.approx((1e-6, 10))
@@ -184,14 +201,12 @@ def test_messages_there_and_back_have_a_line_and_no_rate_that_saturates() -> Non
 
 
 def test_a_walk_through_memory_is_no_message() -> None:
-    assert fits(figures(made.run(found=timed("pointer-chase", 10, {}, processes=1)))).is_empty()
+    assert fits(usable_of(made.run(found=timed("pointer-chase", 10, {}, processes=1)))).is_empty()
 
 
-def test_small_transfers_are_told_of_where_they_were_measured_alone() -> None:
+def test_latency_is_that_of_small_transfers_alone() -> None:
     """A line through large ones has an intercept, which is nobody's latency."""
     large, small = (
-        conclusion("fits", analyze(linkscope.read(RUNS / f"h200x4-{name}.jsonl"), ["fits"])["fits"])
-        for name in ("direct", "packets")
+        linkscope.analyze(RUNS / f"h200x4-{name}.jsonl", "fits").headline.code for name in ("direct", "packets")
     )
-    assert "Small transfers take" in small
-    assert "Small transfers" not in large
+    assert (large, small) == ("analyze.fits-none", "analyze.fits-latency")

@@ -7,8 +7,7 @@ import pytest
 from launching import real_engine
 
 import linkscope
-from linkscope.analysis.questions import analyze
-from linkscope.analysis.tiers import SAME
+from linkscope.answers.analyze.tiers import SAME
 from linkscope.machine.paths import Paths
 from linkscope.results.run_file import RunFile
 
@@ -37,7 +36,7 @@ def peaks_of(run: RunFile) -> dict[str, float]:
 def test_fits_give_back_what_the_description_says(swept: RunFile) -> None:
     latency, efficiency = KERNEL_COPY[swept.node.name]
     peaks = peaks_of(swept)
-    found = analyze(swept, ("fits",))["fits"].to_dicts()
+    found = linkscope.analyze(swept, "fits").tables[0].frame.to_dicts()
     assert {line["path"] for line in found} == set(peaks)
     for line in found:
         assert line["segments"] == 1
@@ -47,7 +46,7 @@ def test_fits_give_back_what_the_description_says(swept: RunFile) -> None:
 
 
 def test_speed_classes_are_those_of_the_links(swept: RunFile) -> None:
-    found = analyze(swept, ("tiers",))["tiers"]
+    found = linkscope.analyze(swept, "tiers").tables[0].frame
     assert found["agree"].unique().to_list() == [SAME]
     pushed = found.filter(polars.col("role") == "push").sort("measured_tier")
     peaks = list(peaks_of(swept).values())
@@ -55,4 +54,4 @@ def test_speed_classes_are_those_of_the_links(swept: RunFile) -> None:
 
 
 def test_a_model_has_no_direction(swept: RunFile) -> None:
-    assert not analyze(swept, ("anisotropy",))["anisotropy"]["beyond"].any()
+    assert not linkscope.analyze(swept, "anisotropy").tables[0].frame["beyond"].any()

@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-import io
 from typing import Any
 
 import modelled_run as made
 import polars
 import pytest
 from launching import real_engine
-from rich.console import Console
 
 import linkscope
-from linkscope.analysis import interference as beside
-from linkscope.analysis import scaling as several
-from linkscope.analysis.questions import analyze
-from linkscope.report import answers_text
+from linkscope.answers.analyze import interference as beside
+from linkscope.answers.analyze import scaling as several
 from linkscope.results.row import Row
 from linkscope.results.run_file import RunFile
 
@@ -33,7 +29,7 @@ def contended(tmp_path_factory: pytest.TempPathFactory, real_engine: None) -> Ru
 
 
 def table(run: RunFile, name: str) -> polars.DataFrame:
-    return analyze(run, (name,))[name]
+    return linkscope.analyze(run, name).tables[0].frame
 
 
 def lines(found: polars.DataFrame, row: str) -> list[Json]:
@@ -100,10 +96,11 @@ def test_what_the_topology_does_not_explain_is_unknown() -> None:
 def test_flows_that_took_turns_tell_nothing_where_that_may_be_all_that_is_missing(overlap: float, verdict: str) -> None:
     pairs = [("gpu:0", "gpu:1"), ("gpu:1", "gpu:0")]
     rows = [*(flows([pair], [400.0]) for pair in pairs), flows(pairs, [200.0, 200.0], overlap=overlap)]
-    found = table(made.run(found=rows), "scaling")
-    (line,) = found.to_dicts()
+    run = made.run(found=rows)
+    (line,) = table(run, "scaling").to_dicts()
     assert (line["verdict"], line["overlap"]) == (verdict, overlap)
-    assert ("linkscope run" in answers_text.conclusion("scaling", found)) == (verdict == several.APART)
+    told = {one.code for one in linkscope.analyze(run, "scaling").findings}
+    assert ("analyze.scaling-apart-gpus" in told) == (verdict == several.APART)
 
 
 def test_without_a_figure_alone_nothing_is_said_of_what_flows_should_reach() -> None:
@@ -157,9 +154,9 @@ def test_more_threads_are_faster_only_where_intervals_say_so(first: float, noise
     run = made.run(found=rows)
     (line,) = table(run, "threads").to_dicts()
     assert line["clear"] is clear
-    said = answers_text.conclusion("threads", table(run, "threads"))
-    assert ("intervals cannot tell" in said) != clear
     assert line["surely_best"] is clear
+    told = linkscope.analyze(run, "threads").headline.code
+    assert (told == "analyze.threads-unclear") != clear
 
 
 def test_one_thread_is_best_only_where_intervals_say_so() -> None:
@@ -168,9 +165,9 @@ def test_one_thread_is_best_only_where_intervals_say_so() -> None:
         flow = made.flow("numa:0", "numa:0", SIZE, "memcpy", parameters={"threads": number})
         case = made.case(f"{number}", [flow], {"figure": "first"})
         rows.append(made.ok(case, [made.seconds(SIZE, rate, f"{number}", noise=0.4)]))
-    found = table(made.run(found=rows), "threads")
-    assert found["surely_best"].to_list() == [False]
-    assert "which intervals cannot tell from that of more" in answers_text.conclusion("threads", found)
+    found = linkscope.analyze(made.run(found=rows), "threads")
+    assert found.tables[0].frame["surely_best"].to_list() == [False]
+    assert found.headline.code == "analyze.threads-tie"
 
 
 @pytest.mark.parametrize(
@@ -194,26 +191,7 @@ def test_a_loss_beside_a_copy_from_a_gpu_is_judged(source: str, rate: float, ver
     assert line["slowdown"] == pytest.approx(400 / rate - 1, abs=0.003)
 
 
-def test_symmetric_gpus_stand_in_one_line() -> None:
-    found = [
-        {
-            "place": f"gpu:{number}|numa:0|x:1",
-            "movement": "GPU to host",
-            "tier": "pcie",
-        }
-        | {"together": "both ways", "method": "memcpy", "role": "push", "gbps": gbps, "alone_gbps": 50.0}
-        | {
-            "efficiency": gbps / 50,
-            "predicted_gbps": None,
-            "bottleneck": [link],
-            "verdict": "shared",
-            "modelled": False,
-        }
-        for number, gbps, link in ((0, 40.0, "a>b"), (1, 45.0, "a>b"), (3, 42.0, "c>d"))
-    ]
-    stream = io.StringIO()
-    answers_text.show_tables({"scaling": polars.DataFrame(found)}, "node", Console(file=stream, width=120))
-    (line,) = [text for text in stream.getvalue().splitlines() if "gpu:" in text and "numa:" in text and "40" in text]
-    assert "gpu:0,1,3 numa:0" in line
-    assert "40.00–45.00" in line
-    assert "a>b and 1 more" in line
+def test_sets_that_differ_in_devices_stand_in_one_line(contended: RunFile) -> None:
+    every, shown = linkscope.analyze(contended, "scaling").tables
+    assert every.detail
+    assert shown.frame["results"].sum() == every.frame.height > shown.frame.height

@@ -16,7 +16,13 @@ from linkscope.cli import main
 
 FOLDER = Path(__file__).parents[1] / "snapshots"
 MOST_LINES, WIDTH = 24, 80
-COMMANDS: dict[str, tuple[str, ...]] = {}
+COMMANDS: dict[str, tuple[str, ...]] = {
+    "analyze-healthy": ("analyze", "healthy.jsonl"),
+    "analyze-cpu": ("analyze", "cpu.jsonl"),
+    "analyze-anisotropy": ("analyze", "healthy.jsonl", "anisotropy"),
+    "analyze-tiers": ("analyze", "bad-link.jsonl", "tiers"),
+    "analyze-scaling": ("analyze", "frontier.jsonl", "scaling"),
+}
 """Name of the snapshot -> command line; NAME.jsonl stands for a run of the fixture ``runs``."""
 LONG = ("-full", "-json", "-csv")
 """Endings of snapshots that are no first screens."""

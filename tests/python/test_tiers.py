@@ -10,11 +10,11 @@ import modelled_run as made
 import polars
 import pytest
 
-from linkscope.analysis.figures import figures
-from linkscope.analysis.tiers import MERGED, OFF, SAME, tiers
+from linkscope.answers.analyze.comparing import usable
+from linkscope.answers.analyze.tiers import MERGED, OFF, SAME, tiers
+from linkscope.figures.run import Run
 from linkscope.machine.node import Device, Link, Node
 from linkscope.machine.paths import Paths
-from linkscope.results.run_file import RunFile
 
 Json = dict[str, Any]
 RUNS = sorted((Path(__file__).parents[1] / "fixtures" / "runs").glob("*.jsonl"))
@@ -37,13 +37,13 @@ def matrix(rate: Any, noise: float = 0.002, size: int = 512 << 20) -> polars.Dat
                 case = made.case("push", [made.flow(f"gpu:{a}", f"gpu:{b}", size)], {"figure": "first"})
                 gbps = rate(a, b, LANES[min(a, b), max(a, b)])
                 found.append(made.ok(case, [made.seconds(size, gbps, f"{a}{b}", noise=noise)]))
-    return tiers(figures(made.run(found=found)), Paths(meshed()))
+    return tiers(usable(Run(made.run(found=found))), Paths(meshed()))
 
 
 def test_three_classes_are_found_as_the_topology_has_them() -> None:
     found = matrix(lambda a, b, lanes: 38.0 * lanes)
     assert found["agree"].to_list() == [SAME] * 3
-    assert found["tiers"].to_list() == ["x4", "x2", "x1"]
+    assert found["tiers"].to_list() == [["x4"], ["x2"], ["x1"]]
     assert found["pairs"].to_list() == [4, 4, 4]
     assert found["gbps_median"].to_list() == pytest.approx([152, 76, 38], rel=0.01)
 
@@ -51,7 +51,7 @@ def test_three_classes_are_found_as_the_topology_has_them() -> None:
 def test_classes_that_the_method_makes_equal_are_merged_but_no_pair_is_off() -> None:
     found = matrix(lambda a, b, lanes: min(38.0 * lanes, 50.0))
     assert found["agree"].unique().to_list() == [MERGED]
-    assert [set(words.split(", ")) for words in found["tiers"]] == [{"x4", "x2"}, {"x1"}]
+    assert [set(names) for names in found["tiers"].to_list()] == [{"x4", "x2"}, {"x1"}]
     assert found["off"].list.len().sum() == 0
 
 
@@ -66,12 +66,12 @@ def test_noise_alone_makes_no_class() -> None:
     for seed in range(20):
         rng = random.Random(seed)
         found = matrix(lambda a, b, lanes, rng=rng: 38.0 * lanes * (1 + rng.gauss(0, 0.004)))
-        assert found["tiers"].to_list() == ["x4", "x2", "x1"], seed
+        assert found["tiers"].to_list() == [["x4"], ["x2"], ["x1"]], seed
 
 
 @pytest.mark.parametrize("path", RUNS, ids=lambda path: path.stem)
 def test_recorded_healthy_nodes_have_no_pair_off(path: Path) -> None:
-    run = RunFile.read(path)
-    found = tiers(figures(run), Paths(run.node))
+    run = Run.of(path)
+    found = tiers(usable(run), run.paths)
     assert OFF not in found["agree"].to_list()
     assert found.is_empty() or found.group_by("movement", "role", "method", "bytes").len()["len"].max() == 1

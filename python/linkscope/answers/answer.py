@@ -59,7 +59,7 @@ class Column:
     """A column of a frame that is shown. ``head``: an identifier as heading, such as a method; "" stands for what
     names.toml calls the column. ``of``: the section of names.toml for ``Kind.NAME``. ``mark``: a column with a word,
     or true for "!", that follows the cell. ``interval``: the frame has ``NAME_low`` and ``NAME_high``, which --full
-    shows."""
+    shows. ``detail``: only --full shows the column."""
 
     name: str
     kind: Kind = Kind.WORD
@@ -67,6 +67,7 @@ class Column:
     of: str = ""
     mark: str = ""
     interval: bool = False
+    detail: bool = False
 
 
 @dataclass(frozen=True)

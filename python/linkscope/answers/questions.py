@@ -11,7 +11,20 @@ from linkscope.answers.answer import Answer
 from linkscope.figures.run import Run
 from linkscope.results.run_file import RunFile
 
-QUESTIONS: dict[str, str] = {}
+QUESTIONS: dict[str, str] = {
+    "analyze": "analyze.overview",
+    "analyze/peaks": "analyze.peaks",
+    "analyze/tiers": "analyze.tiers",
+    "analyze/fits": "analyze.fits",
+    "analyze/saturation": "analyze.saturation",
+    "analyze/anisotropy": "analyze.anisotropy",
+    "analyze/numa": "analyze.numa",
+    "analyze/engines": "analyze.engines",
+    "analyze/scaling": "analyze.scaling",
+    "analyze/threads": "analyze.threads",
+    "analyze/interference": "analyze.interference",
+    "analyze/collectives": "analyze.collectives",
+}
 """Question -> module of answers/ that has ``answer(*runs, **options) -> Answer``. Modules load when they are asked."""
 
 Question = Callable[..., Answer]

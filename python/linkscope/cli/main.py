@@ -11,6 +11,7 @@ import typer
 
 from linkscope import __version__
 from linkscope.cli import (
+    analyze_command,
     calibrate_command,
     choose_command,
     compare_command,
@@ -46,7 +47,7 @@ COMMANDS = (
         compare_command,
         report_command,
     ),
-    *(show_command, export_command, import_command, help_command),
+    *(analyze_command, show_command, export_command, import_command, help_command),
     *(workload_commands, shell_commands),
 )
 """Modules whose import adds commands to the application."""

@@ -7,7 +7,7 @@ import textwrap
 from collections.abc import Iterable, Sequence
 from datetime import datetime
 
-from rich.console import Console
+from rich.console import Console, JustifyMethod
 from rich.table import Table as Grid
 from rich.text import Text
 
@@ -55,7 +55,7 @@ def _screen(answer: Answer, width: int, full: bool) -> Iterable[Text | str | Gri
         yield from (Text(f"{_INDENT}{line}") for line in commands(found))
     yield from _block([found for found in answer.at(Level.NOTE) if message(found.code).label], width)
     for table in answer.tables:
-        if not table.detail or full:
+        if table.frame.height and (full or not table.detail):
             yield ""
             yield from _table(table, width, full)
     notes = [found for found in answer.at(Level.NOTE) if not message(found.code).label]
@@ -208,11 +208,12 @@ def _lines(table: Table, width: int) -> Iterable[Text]:
 def _list(table: Table, full: bool) -> Grid:
     rows = cells.shown_rows(table, full)
     grid = _grid()
-    columns = [column for column in table.columns if column.name != table.group]
+    columns = [one for one in table.columns if one.name != table.group and (full or not one.detail)]
     for column in columns:
-        grid.add_column(cells.heading(column), justify="left" if cells.is_text(column) else "right")
+        side: JustifyMethod = "left" if cells.is_text(column) else "right"
+        grid.add_column(cells.heading(column), justify=side, overflow="fold")
         if full and column.interval:
-            grid.add_column("95% interval", justify="right")
+            grid.add_column("95% interval", justify="right", overflow="fold")
     last = ""
     for line in rows:
         group = str(line[table.group]) if table.group else ""

@@ -20,7 +20,6 @@ from linkscope.analysis.left_out import TOGETHER
 from linkscope.analysis.matrices import Matrix
 from linkscope.analysis.model_gaps import gaps_of
 from linkscope.analysis.overview import Overview
-from linkscope.analysis.questions import analyze
 from linkscope.analysis.summary import Summary, TableSummary
 from linkscope.listed import listed
 from linkscope.report import by_size_text, explain_text, model_gaps_text, wording, workload_text
@@ -99,7 +98,7 @@ def _show(
     meanings = [Text(text) for text in named]
     verdict = _verdict(run, found, diagnosis, meanings, console)
     top: list[RenderableType] = [*_origin(run, found, console), *lacks, *verdict, *head]
-    odd_lines = _odd(run, found, lines, diagnosis, console)
+    odd_lines = _odd(found, lines, diagnosis, console)
     below: list[RenderableType] = [*odd_lines, *foot]
     sized: list[RenderableType] = []
 
@@ -304,14 +303,12 @@ def _once_each(lines: Sequence[TableSummary], most: int) -> tuple[Sequence[Table
 
 
 def _odd(
-    run: RunFile, found: Overview, lines: Sequence[TableSummary], diagnosis: Diagnosis, console: Console
+    found: Overview, lines: Sequence[TableSummary], diagnosis: Diagnosis, console: Console
 ) -> list[RenderableType]:
     told = odd(found, lines, diagnosis, MOST_ODD)
     if not told:
         return []
-    scaling = analyze(run, ["scaling"])["scaling"] if diagnosis.left_out.get(TOGETHER) else None
-    answers = scaling is not None and bool(scaling["efficiency"].is_not_null().any())
-    further = " (of flows at once: `linkscope analyze RUN scaling`)" if answers else ""
+    further = " (of flows at once: `linkscope analyze RUN scaling`)" if diagnosis.left_out.get(TOGETHER) else ""
     return [
         Text(f"\nOdd, and not judged here{further}", style="bold"),
         *(_cropped(one.plain, 1, str(one.style), console) for one in told),

@@ -9,9 +9,9 @@ from rich.text import Text
 from linkscope.analysis.explain import Diagnosis
 from linkscope.analysis.headlines import furthest_below
 from linkscope.analysis.overview import Overview
-from linkscope.analysis.scaling import TOGETHER
 from linkscope.analysis.summary import Summary, TableSummary
 from linkscope.report import explain_text, wording
+from linkscope.report.wording import TOGETHER
 from linkscope.results.figure_class import LARGE
 
 FAR_BELOW = 0.7

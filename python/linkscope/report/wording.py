@@ -26,12 +26,13 @@ from linkscope.analysis.layers import Added, Layer
 from linkscope.analysis.leaders import Leader
 from linkscope.analysis.peak import ABOVE
 from linkscope.analysis.rivals import IN_KERNEL, rivals, set_apart
-from linkscope.analysis.scaling import TOGETHER
 from linkscope.analysis.summary import ABOVE_PEAK, DEFAULT_PRECISION, Summary, TableSummary
 from linkscope.machine.node import Node
 from linkscope.results.row import UNKNOWN_FROM, origin_name
 from linkscope.results.run_stream import Run
 
+TOGETHER = 0.9
+"""Flows that ran together for less than this share of the time are worth a remark."""
 MODELLED = "MODELLED — not a measurement"
 WIDE_INTERVAL = 0.05
 MOST_DECIMALS = 9

@@ -7,11 +7,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from linkscope.order_statistics import t975
+from linkscope.statistics.interval import Interval
 
 TOLERANCE = 0.03
 """A line that is this close to all times describes them: no real curve is straight."""
 _TO_SIGMA = 1 / 1.96
-"""Standard deviation over half of a 95 % interval."""
+"""Standard deviation over half of a 95% interval."""
 _FEWEST = 3
 """Points of a segment: its line has two parameters."""
 _MOST = 4
@@ -20,31 +21,20 @@ _MOST = 4
 
 @dataclass(frozen=True)
 class Timing:
-    """Seconds that ``size`` bytes take; low to high is their 95 % interval."""
+    """What ``size`` bytes take, in seconds."""
 
     size: int
-    seconds: float
-    low: float
-    high: float
+    seconds: Interval
 
     @property
     def deviation(self) -> float:
-        """Standard deviation by the interval, in seconds."""
-        return (self.high - self.low) / 2 * _TO_SIGMA
+        """Return the standard deviation by the interval, in seconds."""
+        return (self.seconds.high - self.seconds.low) / 2 * _TO_SIGMA
 
     @property
     def sigma(self) -> float:
-        """With what no line need explain."""
-        return math.hypot(self.deviation, TOLERANCE * self.seconds)
-
-
-@dataclass(frozen=True)
-class Estimate:
-    """A value with its 95 % interval."""
-
-    value: float
-    low: float
-    high: float
+        """Return the deviation together with what no line need explain."""
+        return math.hypot(self.deviation, TOLERANCE * self.seconds.value)
 
 
 @dataclass(frozen=True)
@@ -59,16 +49,16 @@ class Segment:
     first: int
     last: int
     points: int
-    alpha: Estimate
-    beta: Estimate | None
-    half: Estimate | None
+    alpha: Interval
+    beta: Interval | None
+    half: Interval | None
     misfit: float
 
 
 @dataclass(frozen=True)
 class _Fitted:
-    """By weighted least squares; ``va``, ``vb``, ``vab``: variances and covariance; ``measured``: the mean share of the
-    points' variance that their intervals give."""
+    """A line by weighted least squares. ``va``, ``vb``, ``vab``: variances and covariance; ``measured``: the mean share
+    of the points' variance that their intervals give."""
 
     a: float
     b: float
@@ -80,7 +70,7 @@ class _Fitted:
 
 
 def hockney(points: Sequence[Timing]) -> tuple[Segment, ...]:
-    """One line, or the several that describe the times best; points by ascending size, at least ``_FEWEST``.
+    """Return one line, or the several that describe the times best; points by ascending size, at least ``_FEWEST``.
 
     t = alpha + n / beta: Hockney, The communication challenge for MPP, 1994. Weighted least squares, each time weighed
     by its interval and ``TOLERANCE``. Where one line is not enough, there is one for each protocol, as LogGPS (Ino,
@@ -99,7 +89,7 @@ def hockney(points: Sequence[Timing]) -> tuple[Segment, ...]:
 
 
 def _segments(points: Sequence[Timing]) -> list[tuple[int, int]]:
-    """Bounds [first, last) by dynamic programming over the last break."""
+    """Return bounds [first, last) by dynamic programming over the last break."""
     number = len(points)
     penalty = 5 * math.log(number)
     whole = _line(points).chi2
@@ -126,12 +116,12 @@ def _line(points: Sequence[Timing]) -> _Fitted:
     weights = [point.sigma**-2 for point in points]
     total = math.fsum(weights)
     middle = math.fsum(w * p.size for w, p in zip(weights, points, strict=True)) / total
-    mean = math.fsum(w * p.seconds for w, p in zip(weights, points, strict=True)) / total
+    mean = math.fsum(w * p.seconds.value for w, p in zip(weights, points, strict=True)) / total
     spread = math.fsum(w * (p.size - middle) ** 2 for w, p in zip(weights, points, strict=True))
-    joint = math.fsum(w * (p.size - middle) * (p.seconds - mean) for w, p in zip(weights, points, strict=True))
+    joint = math.fsum(w * (p.size - middle) * (p.seconds.value - mean) for w, p in zip(weights, points, strict=True))
     slope = joint / spread
     alpha = mean - slope * middle
-    chi2 = math.fsum(w * (p.seconds - alpha - slope * p.size) ** 2 for w, p in zip(weights, points, strict=True))
+    chi2 = math.fsum(w * (p.seconds.value - alpha - slope * p.size) ** 2 for w, p in zip(weights, points, strict=True))
     measured = math.fsum((p.deviation / p.sigma) ** 2 for p in points) / len(points)
     return _Fitted(alpha, slope, 1 / total + middle**2 / spread, 1 / spread, -middle / spread, chi2, measured)
 
@@ -144,13 +134,13 @@ def _segment(points: Sequence[Timing], line: _Fitted, factor: float) -> Segment:
         size = line.a / line.b
         variance = line.va / line.a**2 + line.vb / line.b**2 - 2 * line.vab / (line.a * line.b)
         ratio = math.exp(factor * math.sqrt(max(variance, 0.0)))
-        half = Estimate(size, size / ratio, size * ratio)
+        half = Interval(size, size / ratio, size * ratio)
     return Segment(
         first=points[0].size,
         last=points[-1].size,
         points=len(points),
-        alpha=Estimate(line.a, line.a - wide_a, line.a + wide_a),
-        beta=Estimate(1 / line.b, 1 / (line.b + wide_b), 1 / (line.b - wide_b)) if grows else None,
+        alpha=Interval(line.a, line.a - wide_a, line.a + wide_a),
+        beta=Interval(1 / line.b, 1 / (line.b + wide_b), 1 / (line.b - wide_b)) if grows else None,
         half=half,
-        misfit=max(abs(line.a + line.b * p.size - p.seconds) / p.seconds for p in points),
+        misfit=max(abs(line.a + line.b * p.size - p.seconds.value) / p.seconds.value for p in points),
     )

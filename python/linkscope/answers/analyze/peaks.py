@@ -1,0 +1,93 @@
+"""Peaks: which share of the hardware's limit each method reaches on each kind of path, and what the limit is."""
+
+from __future__ import annotations
+
+import polars
+
+from linkscope.answers.analyze.answered import Inquiry, answered
+from linkscope.answers.analyze.comparing import DESCRIBED, usable
+from linkscope.answers.answer import Answer, Column, Kind
+from linkscope.figures.columns import ABOVE_PEAK
+from linkscope.figures.run import Run
+from linkscope.messages.finding import Finding, note
+
+_KIND = ("likeness", "role", "method", "memories")
+_REPEATED = ("algorithm", "latency")
+"""Beside these the same case has another result that is of the links (bus), or they are no rates."""
+
+
+def answer(run: Run) -> Answer:
+    """Return how near each method comes to the hardware's limit."""
+    return answered(_QUESTION, run, peaks(usable(run)))
+
+
+def peaks(results: polars.DataFrame) -> polars.DataFrame:
+    """Return a line for each kind of path and method, in the order of the run; of each path the best result counts.
+
+    ``of_peak_min``, ``of_peak_median``, ``of_peak_max``: over the ``paths``. ``gbps``, ``peak_gbps`` and ``way`` are of
+    the median path. ``binds``: the limits of all paths, without device numbers. ``above_peak``: paths with a rate
+    above ``ABOVE_PEAK``, which a cache served; that rate is left out.
+    """
+    known = results.filter(
+        polars.col("background") == 0,
+        polars.col("of_peak").is_not_null(),
+        ~polars.col("figure").is_in(_REPEATED),
+    )
+    above = polars.col("of_peak") > ABOVE_PEAK
+    best = (
+        known.with_columns(above.any().over(*_KIND, "path").alias("above_peak"), _binding().alias("binds"))
+        .filter(~above)
+        .sort("of_peak", descending=True, maintain_order=True)
+        .unique([*_KIND, "path"], keep="first", maintain_order=True)
+        .sort("of_peak", maintain_order=True)
+    )
+    median = [polars.col(name).get((polars.len() - 1) // 2) for name in (*DESCRIBED, "gbps", "peak_gbps")]
+    kinds = best.group_by("likeness", polars.col("role", "method", "memories").name.prefix("of_")).agg(
+        *median,
+        polars.len().alias("paths"),
+        polars.col("of_peak").min().alias("of_peak_min"),
+        polars.col("of_peak").get((polars.len() - 1) // 2).alias("of_peak_median"),
+        polars.col("of_peak").max().alias("of_peak_max"),
+        polars.col("binds").unique().sort().str.join("; "),
+        polars.col("above_peak").sum(),
+    )
+    order = known.select(_KIND).unique(maintain_order=True)
+    joined = order.join(kinds, on=_KIND, how="inner", maintain_order="left")
+    return joined.select(*DESCRIBED, polars.exclude(*DESCRIBED, "likeness"))
+
+
+def _binding() -> polars.Expr:
+    """Return "numa>gpu" or "memory of gpu", out of the words of ``bound_by``."""
+    words = polars.col("bound_by").str.replace_all(r":\d+", "")
+    words = words.str.replace("limited by ", "").str.replace(r" and \d+ more$", "").str.replace_all("switch:", "")
+    return words.str.split(", ").list.unique(maintain_order=True).list.join(", ")
+
+
+def _conclude(frame: polars.DataFrame) -> Finding:
+    least = frame.sort("of_peak_median", maintain_order=True).row(0, named=True)
+    return note(
+        "analyze.peaks-reached",
+        low=least["of_peak_median"],
+        high=frame["of_peak_median"].max(),
+        movement=least["movement"],
+        way=least["called"],
+    )
+
+
+def _order(frame: polars.DataFrame) -> polars.DataFrame:
+    ends = polars.concat_list("of_peak_min", "of_peak_max").alias("of_peak")
+    limit = polars.col("binds").str.split("; ").list.first().str.split(", ").list.first().alias("limit")
+    return frame.sort("of_peak_median", maintain_order=True).with_columns(ends, limit)
+
+
+_QUESTION = Inquiry(
+    key="analyze.peaks",
+    conclude=_conclude,
+    columns=(
+        Column("of_peak", Kind.PERCENT),
+        Column("gbps", Kind.NUMBER),
+        Column("paths", Kind.COUNT, detail=True),
+        Column("limit", Kind.PATH),
+    ),
+    order=_order,
+)
