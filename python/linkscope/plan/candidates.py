@@ -99,9 +99,17 @@ class Candidates:
         return tuple(dict.fromkeys([nearest, *(nearest_numa(node, other.id) for other in self._candidates("gpu"))]))
 
 
+def host_memories(node: Node) -> list[str]:
+    """Return the ids of the NUMA nodes that have memory."""
+    return [numa.id for numa in node.of_kind("numa") if _has_memory(numa)]
+
+
 def nearest_numa(node: Node, device: str) -> str:
-    """A GPU's own NUMA node; the first NUMA node where the system does not say. A NUMA node's is itself."""
-    nodes = [numa.id for numa in node.of_kind("numa") if _has_memory(numa)]
+    """Return a GPU's own NUMA node, or the first one where the system does not say. A NUMA node's is itself.
+
+    The node has one of ``host_memories``.
+    """
+    nodes = host_memories(node)
     own = device if device in nodes else f"numa:{node.device(device).numa}"
     return own if own in nodes else nodes[0]
 

@@ -13,7 +13,7 @@ from linkscope.machine.node import Device, Node
 from linkscope.machine.paths import Paths
 from linkscope.machine.vendor import VENDORS, vendor_of
 from linkscope.plan.axes import AxisPoint, point_count, points
-from linkscope.plan.candidates import Candidates, FlowLayout, Slot
+from linkscope.plan.candidates import Candidates, FlowLayout, Slot, host_memories
 from linkscope.plan.collectives import collective_flow, undivided, uneven
 from linkscope.plan.flows import BackgroundPlaces, background_places, background_slots, case_flows, ends_of
 from linkscope.plan.labels import case_id, case_labels
@@ -227,7 +227,7 @@ def _check_parameters(row: SuiteRow, catalog: EngineCatalog) -> None:
 
 
 def _has_numa(row: SuiteRow, node: Node) -> bool:
-    return not row.needs_numa or bool(node.of_kind("numa"))
+    return not row.needs_numa or bool(host_memories(node))
 
 
 def _absent(row: SuiteRow, catalog: EngineCatalog, reason: str) -> PlannedCase:
@@ -249,7 +249,7 @@ def _too_few(row: SuiteRow, candidates: Candidates) -> str:
     node = candidates.paths.node
     gpus = node.of_kind("gpu")
     usable = [gpu for gpu in gpus if gpu.id in candidates.selected]
-    if not node.of_kind("numa"):
+    if not host_memories(node):
         return f"{node.name} shows no NUMA node"
     if row.pattern == "same-package":
         return f"no package of {node.name} holds two GPUs"
@@ -330,7 +330,7 @@ def _nothing(suites: Sequence[Suite], node: Node, catalog: EngineCatalog, select
     if not node.of_kind("gpu") and not selected.methods and not selected.devices:
         return f"suite {names} needs GPUs and {node.name} has none: run host, or --machine NAME for a described node"
     if not selected.methods and not selected.devices:
-        why = "no row of it fits the node's devices" if node.of_kind("numa") else "the node shows no NUMA node"
+        why = "no row of it fits the node's devices" if host_memories(node) else "the node shows no NUMA node"
         return f"suite {names} has nothing to run on {node.name}: {why}"
     if not node.of_kind("gpu") and selected.methods and _need_gpus(suites, catalog, replace(selected, devices=())):
         need = "need GPUs" if len(selected.methods) > 1 else "needs a GPU"

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from linkscope.errors import LinkscopeError
 from linkscope.machine.node import Device, Node
-from linkscope.plan.candidates import nearest_gpu, nearest_numa
+from linkscope.plan.candidates import host_memories, nearest_gpu, nearest_numa
 from linkscope.plan.schedule_memory import held_bytes
 from linkscope.sizes import format_bytes
 from linkscope.traits import MemoryTraits
@@ -88,7 +88,7 @@ class RankPlaces:
         return UNBOUNDED if known is None else known * _USABLE[device.partition(":")[0]]
 
     def _device(self, home: str, memory: MemoryTraits) -> str:
-        if memory.lies_on == "host" and home.startswith("gpu:") and self.node.of_kind("numa"):
+        if memory.lies_on == "host" and home.startswith("gpu:") and host_memories(self.node):
             return nearest_numa(self.node, home)
         if memory.lies_on == "gpu" and self.node.of_kind("gpu"):
             return nearest_gpu(self.node, home)

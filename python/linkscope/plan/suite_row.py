@@ -117,19 +117,26 @@ class SuiteRow:
     @property
     def memories(self) -> tuple[str, ...]:
         """Every memory that it names, of its background too."""
-        beside = [end.memory for one in self.background for end in (one.source, one.destination) if end is not None]
-        return (*self.source.memories, *self.destination.memories, *beside)
+        return (*self.source.memories, *self.destination.memories, *(end.memory for end in self._beside))
 
     @property
     def needs_gpu(self) -> bool:
-        """Whether either end names GPUs, or memory is to be touched by one."""
-        ends = (self.source, self.destination)
-        return any(end.on != "numa" or "gpu" in end.first_touches for end in ends)
+        """Return whether either end names GPUs, or a GPU touches memory or drives a flow, of the background too."""
+        ends = any(end.on != "numa" or "gpu" in end.first_touches for end in (self.source, self.destination))
+        return ends or "gpu" in self._executors or any(end.first_touch == "gpu" for end in self._beside)
 
     @property
     def needs_numa(self) -> bool:
-        """Whether a flow can only be laid out where NUMA nodes are known."""
-        near = [end.on not in ("gpu", "numa") or "cpu" in end.first_touches for end in (self.source, self.destination)]
-        beside = [end for one in self.background for end in (one.source, one.destination) if end is not None]
-        executors = (*self.executors, *(one.executor for one in self.background))
-        return any(near) or "numa" in executors or any(end.first_touch == "cpu" for end in beside)
+        """Return whether flows can only be laid out where NUMA nodes are known."""
+        ends = (self.source, self.destination)
+        near = any(end.on not in ("gpu", "numa") or "cpu" in end.first_touches for end in ends)
+        return near or "numa" in self._executors or any(end.first_touch == "cpu" for end in self._beside)
+
+    @property
+    def _executors(self) -> tuple[str, ...]:
+        return (*self.executors, *(one.executor for one in self.background))
+
+    @property
+    def _beside(self) -> list[Allocation]:
+        """Return the memories of its background."""
+        return [end for one in self.background for end in (one.source, one.destination) if end is not None]

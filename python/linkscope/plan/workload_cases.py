@@ -11,6 +11,7 @@ from linkscope.machine.node import Node
 from linkscope.machine.paths import Paths
 from linkscope.machine.vendor import vendor_of
 from linkscope.plan.application import isolated
+from linkscope.plan.candidates import host_memories
 from linkscope.plan.modelled import modelled_case
 from linkscope.plan.planned_case import PlannedCase
 from linkscope.plan.rank_places import devices_of_ranks, rank_places, usual_ranks
@@ -136,7 +137,8 @@ def _obstacle(setting: WorkloadSetting, point: WorkloadPoint) -> str | None:
     if catalog.gpu_problem is not None and not places.on_gpus and point.memory not in catalog.memories:
         return f"no GPU can be used: {catalog.gpu_problem}"
     reason = unsupported(_where(row), (point.method,), point.memories, point.variant.settings, catalog)
-    if any(catalog.memory(one).lies_on == "host" for one in point.memories) and not setting.paths.node.of_kind("numa"):
+    in_host_memory = point.staging != "none" or any(catalog.memory(one).lies_on == "host" for one in point.memories)
+    if in_host_memory and not host_memories(setting.paths.node):
         reason = reason or f"{setting.paths.node.name} shows no NUMA node"
     reason = reason or places.crowded or setting.deck.problem
     if reason is None and point.interface == "xccl" and places.shared is not None:
