@@ -163,7 +163,7 @@ def describe(path: Path, *arguments: str, variables: Variables = ()) -> Json:
     last_words = (answer.stderr.strip().splitlines() or ["no output"])[-1]
     try:
         record = json.loads(answer.stdout.strip().splitlines()[0])
-    except (ValueError, IndexError) as error:
+    except (ValueError, IndexError, RecursionError) as error:
         raise LinkscopeError(f"{name} describe failed (exit {answer.returncode}): {last_words}") from error
     if not isinstance(record, dict) or record.get("record") != "description" or record.get("schema") != 1:
         raise LinkscopeError(f"{name} speaks another schema than this linkscope: build both from one version")

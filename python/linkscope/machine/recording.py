@@ -63,7 +63,7 @@ def load_recording(path: str | Path) -> Recording:
     """Raises LinkscopeError for a file that is no recording."""
     try:
         data = json.loads(Path(path).read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, RecursionError) as error:
         raise LinkscopeError(f"cannot read the machine recording {path}: {error}") from error
     if not isinstance(data, dict) or data.get("format") != FORMAT or data.get("version") != VERSION:
         raise LinkscopeError(

@@ -389,12 +389,10 @@ def decoded(line: bytes) -> Json | None:
     """The object of one line; None where it is no JSON object: cut short, nested too deep, NaN, no UTF-8."""
     try:
         found = _DECODER.decode(line)
+        shown = escaped(found) if may_control(line) else found
     except (ValueError, RecursionError):
         return None
-    if not isinstance(found, dict):
-        return None
-    shown: Json = escaped(found) if may_control(line) else found
-    return shown
+    return shown if isinstance(shown, dict) else None
 
 
 def checked_header(record: Json) -> None:

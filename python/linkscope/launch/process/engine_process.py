@@ -96,7 +96,7 @@ def parse_record(line: bytes, who: str) -> Json:
     """The line's object. Raises GarbageError, which names ``who`` printed it."""
     try:
         record = json.loads(line)
-    except ValueError:
+    except (ValueError, RecursionError):
         record = None
     if not isinstance(record, dict):
         raise GarbageError(f"{who} printed a line that is not a record: {line[:80].decode(errors='replace')}")

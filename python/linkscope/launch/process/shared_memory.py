@@ -105,7 +105,7 @@ def _mark_in(line: str) -> Mark | None:
     """None where the line was cut short."""
     try:
         mark = json.loads(line)
-    except ValueError:
+    except (ValueError, RecursionError):
         return None
     return mark if isinstance(mark, list) and mark else None
 
