@@ -25,13 +25,13 @@ def recognises(source: PatternText) -> bool:
 def read(source: PatternText) -> Iterator[Phase]:
     """Raises LinkscopeError."""
     table = csv.DictReader(source.lines, skipinitialspace=True)
-    lacking = [name for name in COLUMNS if name not in (table.fieldnames or ())]
-    if lacking:
-        raise LinkscopeError(f"{source.path}: there is no column {lacking[0]!r}; it needs {', '.join(COLUMNS)}")
     phases: dict[str, list[Message]] = {}
     gaps: dict[str, float] = {}
     sent = 0
     try:
+        lacking = [name for name in COLUMNS if name not in (table.fieldnames or ())]
+        if lacking:
+            raise LinkscopeError(f"{source.path}: there is no column {lacking[0]!r}; it needs {', '.join(COLUMNS)}")
         for line in table:
             number, name = table.line_num, line.get("phase") or ""
             a, b = (source.rank(number, line[end]) for end in ("source", "destination"))
