@@ -8,9 +8,14 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
+from math import prod
 from pathlib import Path
 
+from linkscope.errors import LinkscopeError
+
 _PART = re.compile(r"(?:\[[^]]*\]|[^,\[])+")
+MOST_HOSTS = 100_000
+"""Of a list; a range may stand for more than memory holds."""
 _RANGES = re.compile(r"\[([^]]*)\]")
 _SLOTS = re.compile(r"(?:^\S+?:|(?<![\w-])slots\s*=\s*)(\d{1,6})\b")
 """Of a host in a list or a hostfile: "node1:4", "node1 slots=4"."""
@@ -28,6 +33,7 @@ class JobSize:
 def named_hosts(listed: str | None, file: str | None = None) -> tuple[str, ...]:
     """Each host once, in order, of a list ("a:4,b:4"; Slurm's "node[06-07,9]") or of a hostfile (a host a line,
     whatever else it says). Empty where nothing is listed, and where the file cannot be read: its launcher says so.
+    Raises LinkscopeError where they are more than ``MOST_HOSTS``.
     """
     if file is None:
         return tuple(dict.fromkeys(name for part in _PART.findall(listed or "") for name in _spelt_out(part)))
@@ -76,8 +82,8 @@ def _lines(file: str) -> list[str]:
 
 
 def whole(text: str) -> int:
-    """0 where it is no whole number."""
-    return int(text) if text.isascii() and text.isdigit() else 0
+    """Return the number, 0 where it is none of up to nine digits."""
+    return int(text) if re.fullmatch(r"[0-9]{1,9}", text) else 0
 
 
 def _spelt_out(part: str) -> list[str]:
@@ -86,6 +92,8 @@ def _spelt_out(part: str) -> list[str]:
         return [part.partition(":")[0].strip()]
     fixed = _RANGES.split(part)[::2]
     choices = [_numbers(ranges) for ranges in _RANGES.findall(part)]
+    if prod(map(len, choices)) > MOST_HOSTS:
+        raise _too_many(part)
     return ["".join(map("".join, zip(fixed, [*chosen, ""], strict=True))) for chosen in product(*choices)]
 
 
@@ -93,8 +101,15 @@ def _numbers(ranges: str) -> list[str]:
     """ "06", "07", "9" of "06-07,9"."""
     found = []
     for one in ranges.split(","):
-        first, _, last = one.partition("-")
-        if not (first.isdigit() and (last or first).isdigit()):
+        ends = re.fullmatch(r"([0-9]{1,9})(?:-([0-9]{1,9}))?", one)
+        if ends is None:
             return [ranges]
-        found += [f"{number:0{len(first)}}" for number in range(int(first), int(last or first) + 1)]
+        numbers = range(int(ends[1]), int(ends[2] or ends[1]) + 1)
+        if len(numbers) > MOST_HOSTS:
+            raise _too_many(one)
+        found += [f"{number:0{len(ends[1])}}" for number in numbers]
     return found
+
+
+def _too_many(part: str) -> LinkscopeError:
+    return LinkscopeError(f"--hosts: {part[:40]!r} stands for more than {MOST_HOSTS:,} hosts")

@@ -60,6 +60,16 @@ class LaunchOptions:
             raise LinkscopeError(f"--launcher {self.launcher} takes no command and no hosts: use mpiexec or srun")
         if self.hosts and self.hostfile:
             raise LinkscopeError("give --hosts or --hostfile, not both")
+        if self.launcher_command is not None and not "".join(self.words[:1]):
+            raise LinkscopeError("--launcher-command names no program: write 'mpiexec' or 'srun --mpi=pmix'")
+
+    @property
+    def words(self) -> tuple[str, ...]:
+        """Return the words of the launcher's command, none where there is no command. Raises LinkscopeError."""
+        try:
+            return tuple(shlex.split(self.launcher_command or ""))
+        except ValueError as error:
+            raise LinkscopeError(f"--launcher-command cannot be split into words: {error}") from error
 
     @property
     def command_line(self) -> list[str]:
@@ -92,10 +102,9 @@ class LaunchOptions:
 
     def variables(self, environment: Mapping[str, str] = os.environ) -> dict[str, str]:
         """What engines must find in ``environment`` besides: the MPI of the mpiexec that was asked for."""
-        words = shlex.split(self.launcher_command or "")
-        if not words or "srun" in (self.launcher, Path(words[0]).name) or environment.get(MPI_VARIABLE):
+        if not self.words or "srun" in (self.launcher, Path(self.words[0]).name) or environment.get(MPI_VARIABLE):
             return {}
-        library = library_of(words[0])
+        library = library_of(self.words[0])
         return {} if library is None else {MPI_VARIABLE: str(library)}
 
     def kind_for(self, case: Json, environment: Mapping[str, str], leader: JobLeader | None) -> str:
@@ -104,8 +113,8 @@ class LaunchOptions:
             return self.launcher
         if leader is not None:
             return "inside"
-        if self.launcher_command:
-            return "srun" if Path(shlex.split(self.launcher_command)[0]).name == "srun" else "mpiexec"
+        if self.words:
+            return "srun" if Path(self.words[0]).name == "srun" else "mpiexec"
         by_slurm = "SLURM_JOB_ID" in environment and shutil.which("srun") is not None
         if self.hosts or self.hostfile or uses_mpi(case) or _several_hosts(environment):
             return "srun" if by_slurm and not self.hostfile else "mpiexec"
@@ -113,7 +122,6 @@ class LaunchOptions:
 
     def open(self, kind: str, engine: str, leader: JobLeader | None) -> Launcher:
         """The launcher of that kind, for engines of that name. Raises LinkscopeError where none can be used here."""
-        words = tuple(shlex.split(self.launcher_command or ""))
         if leader is not None and kind != "inside":
             raise LinkscopeError(
                 f"linkscope is one of {leader.place.size} ranks here: start it once, or leave --launcher out"
@@ -127,7 +135,7 @@ class LaunchOptions:
         if kind == "local":
             return Local()
         if kind == "srun":
-            srun = Srun(words or ("srun",), self.hosts)
+            srun = Srun(self.words or ("srun",), self.hosts)
             if "/" not in srun.words[0] and shutil.which(srun.words[0]) is None:
                 raise LinkscopeError(
                     f"no {srun.words[0]} on PATH: --launcher mpiexec, or run inside an allocation of Slurm"
@@ -138,9 +146,9 @@ class LaunchOptions:
                 raise LinkscopeError(f"srun reaches no Slurm from here ({problem.rstrip('.')}): {_NO_SLURM}")
             return srun
         found = find_mpiexec()
-        if not words and found is None:
+        if not self.words and found is None:
             raise LinkscopeError(f"no mpiexec on PATH or beside this Python: {FIND_MPIEXEC}")
-        launcher = Mpiexec(words or (str(found),), self.hosts, self.hostfile)
+        launcher = Mpiexec(self.words or (str(found),), self.hosts, self.hostfile)
         launcher.dialect()
         return launcher
 
