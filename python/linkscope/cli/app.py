@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 from rich.console import Console
+from rich.segment import Segment
 from typer.core import TyperGroup
 
 from linkscope.cli import completing
 from linkscope.errors import LinkscopeError
+from linkscope.escaped import escaped
 from linkscope.near_names import unknown
 
 
@@ -58,12 +61,26 @@ AsJson = Annotated[bool, typer.Option("--json", help="Print JSON instead.")]
 RunPath = Annotated[Path, typer.Argument(metavar="RUN", help="A run file.", show_default=False)]
 
 
+class PlainNames(Console):
+    """A console that escapes the control characters of what it prints: names of files may hold any."""
+
+    def _render_buffer(self, buffer: Iterable[Segment]) -> str:
+        return super()._render_buffer(_harmless(segment) for segment in buffer)
+
+
+def _harmless(segment: Segment) -> Segment:
+    if segment.control or segment.text.isprintable() or segment.text == "\n":
+        return segment
+    lines = (escaped(line) for line in segment.text.split("\n"))
+    return Segment("\n".join(lines), segment.style)
+
+
 def out() -> Console:
-    return Console()
+    return PlainNames()
 
 
 def err() -> Console:
-    return Console(stderr=True)
+    return PlainNames(stderr=True)
 
 
 def print_json(data: Any) -> None:
