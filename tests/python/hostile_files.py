@@ -57,8 +57,6 @@ def _suites() -> list[Any]:
 
 
 def _suite(path: Path) -> str:
-    suite._read.cache_clear()
-    suite._load.cache_clear()
     return _judged(lambda: expand([load_suite(str(path))], load_machine("h200x4"), OFFER, Selection()))
 
 

@@ -113,7 +113,11 @@ TOUCHED: Json = {"on": "gpu", "memory": "device", "first_touch": "cpu"}
         ("ends: apart", "ends: together", GPUS),
         ("first_touch: numa", "first_touch: gpu", {**GPUS, "source": TOUCHED, "destination": TOUCHED}),
         ("parameters: {call: sync}", "parameters: {call: async}", {**GPUS, "parameters": {"call": "sync"}}),
-        ("environment: {A: 0}", "environment: {A: 1}", {**GPUS, "environment": [{"name": "a", "set": {"A": 0}}]}),
+        (
+            "environment: {NCCL_A: 0}",
+            "environment: {NCCL_A: 1}",
+            {**GPUS, "environment": [{"name": "a", "set": {"NCCL_A": 0}}]},
+        ),
         ("opposite: idle", "opposite: busy", GPUS),
         ("opposite: busy", "opposite: idle", {**GPUS, "pattern": "both-ways"}),
         ("flows: [6]", "flows: [1]", {**GPUS, "pattern": "all-at-once"}),

@@ -135,14 +135,14 @@ def test_variants_are_engines_of_their_own_and_those_of_another_vendor_stay_out(
     planned = made({
         "environment": [
             {"name": "default"},
-            {"name": "off", "vendor": "nvidia", "set": {"X": 1}},
+            {"name": "off", "vendor": "nvidia", "set": {"NCCL_X": 1}},
             {"name": "xnack", "vendor": "amd", "set": {"HSA_XNACK": 1}},
         ],
         "baseline": {"interface": "mpi", "memory": "device", "environment": "off"},
     })  # fmt: skip
     assert [(one.environment, one.case["labels"]["environment"]) for one in planned] == [
         ({}, "default"),
-        ({"X": "1"}, "off"),
+        ({"NCCL_X": "1"}, "off"),
     ]
     assert ["baseline" in one.case["labels"]["workload"] for one in planned] == [False, True]
     assert len(case_groups(planned)) == 2

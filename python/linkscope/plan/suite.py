@@ -19,6 +19,7 @@ from linkscope.plan.patterns import GROWING, OF_MEMBERS, PATTERNS
 from linkscope.plan.suite_file import ADVICE, ListedUnder, SuiteFile
 from linkscope.plan.suite_row import Allocation, Background, End, SuiteRow, Variant
 from linkscope.plan.suite_words import suite_with
+from linkscope.plan.variant_settings import check_settings
 from linkscope.plan.workload_fields import workload_row
 from linkscope.plan.workload_row import INTERFACES, WorkloadRow
 from linkscope.sizes import parse_counts, parse_size, parse_sizes
@@ -86,13 +87,13 @@ def load_suite(name: str) -> Suite:
     Raises LinkscopeError, one line, where it is unknown, unreadable or no suite (plan/suite_file.py).
     """
     if name in suite_names():
-        return _load(SUITES / f"{name}.yaml")
+        return _packaged_suite(SUITES / f"{name}.yaml")
     if name in machine_names():
         raise LinkscopeError(f"{name!r} is a described node: `linkscope run --machine {name}` models it")
     if name.endswith(".jsonl"):
         raise LinkscopeError(f"{name} is a run file: `linkscope show {name}` prints it")
     if "/" in name or name.endswith((".yaml", ".yml")):
-        return _load(Path(name))
+        return _suite(read_yaml(Path(name), "suite", SuiteLoader))
     raise _no_suite(name)
 
 
@@ -132,18 +133,22 @@ def _packaged_flows() -> tuple[Json, ...]:
 
 
 def _packaged(field: str) -> list[Json]:
-    return [row for path in SUITES.glob("*.yaml") for row in _read(path).data.get(field, ())]
+    return [row for path in SUITES.glob("*.yaml") for row in _packaged_file(path).data.get(field, ())]
 
 
 @cache
-def _read(path: Path) -> YamlFile:
-    """Raises LinkscopeError where it is unreadable or no YAML."""
+def _packaged_file(path: Path) -> YamlFile:
     return read_yaml(path, "suite", SuiteLoader)
 
 
 @cache
-def _load(path: Path) -> Suite:
-    data = msgspec.to_builtins(_read(path).typed(SuiteFile))
+def _packaged_suite(path: Path) -> Suite:
+    return _suite(_packaged_file(path))
+
+
+def _suite(file: YamlFile) -> Suite:
+    path = file.path
+    data = msgspec.to_builtins(file.typed(SuiteFile))
     shared = {key: data[key] for key in _SHARED if key in data}
     own = tuple(_checked(data["name"], shared | row) for row in data.get("rows", ()))
     workloads = tuple(_checked_workload(data["name"], shared | row) for row in data.get("workloads", ()))
@@ -313,6 +318,7 @@ def _background(data: Json) -> Background:
 
 def _variant(data: Json) -> Variant:
     settings = {name: str(value) for name, value in data.get("set", {}).items()}
+    check_settings(settings)
     return Variant(data["name"], settings, data.get("vendor"))
 
 
