@@ -23,7 +23,6 @@ from linkscope.errors import LinkscopeError
 from linkscope.machine.described import load_machine
 from linkscope.machine.paths import Paths
 from linkscope.packaged_suites import SUITES
-from linkscope.plan import suite
 from linkscope.plan.expand import expand
 from linkscope.plan.modelled import machine_of
 from linkscope.plan.select import Selection

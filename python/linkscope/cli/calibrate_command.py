@@ -17,7 +17,7 @@ def calibrate(
     suites: Annotated[
         list[str] | None, typer.Argument(metavar="[SUITE]...", help="Suites; with --from run files or folders of them.")
     ] = None,
-    turns: Annotated[int | None, typer.Option(help="How many runs, at least 2; else 10.", show_default=False)] = None,
+    turns: Annotated[int | None, typer.Option(help="How many runs, 2 to 99; default 10.", show_default=False)] = None,
     output: Annotated[
         Path | None, typer.Option("-o", "--output", help="Folder of the run files; goes on with what is there.")
     ] = None,

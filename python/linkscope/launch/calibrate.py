@@ -14,7 +14,8 @@ from linkscope.launch.run import INTERRUPTED, RUNS, Listener, request_of, resume
 from linkscope.results.run_file import RunFile
 
 TURNS = 10
-FEWEST_TURNS = 2
+FEWEST_TURNS, MOST_TURNS = 2, 99
+"""Names of turns have two digits; intervals get no narrower long before that."""
 Command = Callable[[Request, Path], Sequence[str]]
 """The command line that asks for the same run, for its file."""
 
@@ -39,6 +40,8 @@ def turns(
     """
     if count < FEWEST_TURNS:
         raise LinkscopeError(f"--turns {count} is too few: how runs differ takes at least {FEWEST_TURNS}")
+    if count > MOST_TURNS:
+        raise LinkscopeError(f"--turns {count} is too many: a calibration takes at most {MOST_TURNS}")
     if inside.place() is not None:
         raise LinkscopeError("turns start processes of their own: start linkscope alone, not as ranks of a job")
     first = folder / _name(1)
