@@ -203,8 +203,11 @@ class RunWriter:
         return RunWriter(path, stream)
 
     def append(self, record: Json) -> None:
-        """Raises LinkscopeError where the record cannot be written; all earlier ones are safe."""
+        """Raises LinkscopeError where the record cannot be written, or not be read again; all earlier ones are safe."""
         data = memoryview((json.dumps(record, separators=(",", ":"), allow_nan=False) + "\n").encode())
+        if len(data) >= MOST_LINE:
+            limit = f"{MOST_LINE >> 20} MiB, the most that is read"
+            raise LinkscopeError(f"a line of {self.path} would have more than {limit}: run fewer cases at a time")
         try:
             done = 0
             while done < len(data):
