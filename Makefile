@@ -4,7 +4,8 @@
 .PHONY: run wheel docs test test-device lint format setup clean
 
 BIN := .venv/bin
-SETUP := python3 tools/setup
+NO_PYTHON := python3 is missing: install it, on Debian and Ubuntu by apt-get install -y python3 python3-venv
+SETUP = $(if $(shell sh -c 'command -v python3'),python3 tools/setup,$(error $(NO_PYTHON)))
 # SUITES, OPTIONS and RUN may be given: make run SUITES=sweep OPTIONS='--devices gpu:0,gpu:1' RUN=runs/pair
 SUITES ?=
 OPTIONS ?=
