@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from dataclasses import fields
 from pathlib import Path
@@ -18,8 +18,6 @@ from linkscope.analysis.check import CheckResult
 from linkscope.analysis.check import check as _check
 from linkscope.analysis.choose import Choices
 from linkscope.analysis.choose import choose as _choose
-from linkscope.analysis.compare import Comparison
-from linkscope.analysis.compare import compare as _compare
 from linkscope.analysis.explain import Diagnosis
 from linkscope.analysis.explain import explain as _explain
 from linkscope.analysis.figures_in_parts import figures_of as _figures
@@ -32,9 +30,11 @@ from linkscope.analysis.study import load_study as _load_study
 from linkscope.analysis.workloads import WorkloadTable
 from linkscope.analysis.workloads import workloads as _workloads
 from linkscope.answers.answer import Answer
+from linkscope.answers.compare import compare as _compare
 from linkscope.answers.questions import QUESTIONS
 from linkscope.answers.questions import ask as _ask
 from linkscope.errors import LinkscopeError
+from linkscope.figures.run import Run as _AnswerRun
 from linkscope.importers.imported_run import Wanted as _Wanted
 from linkscope.importers.imported_run import import_file as _import_file
 from linkscope.launch.calibrate import TURNS
@@ -60,6 +60,7 @@ from linkscope.results.calibration import Calibration
 from linkscope.results.calibration import keep as _keep
 from linkscope.results.limits import load_limits as _load_limits
 from linkscope.results.run_file import RunFile
+from linkscope.results.run_files import named as _named
 from linkscope.results.run_files import open_all as _open_all
 from linkscope.results.run_stream import open_run as _open_run
 from linkscope.typed_call import typed_call
@@ -73,7 +74,6 @@ __all__ = [
     "Calibration",
     "CheckResult",
     "Choices",
-    "Comparison",
     "Diagnosis",
     "LinkscopeError",
     "Listener",
@@ -243,9 +243,18 @@ def choose(found: RunFile | str | os.PathLike[str], *more: RunFile | str | os.Pa
 
 
 @typed_call()
-def compare(base: str | os.PathLike[str], *new: str | os.PathLike[str]) -> Comparison:
-    """What changed from the run, or the folder of runs, ``base`` to the ``new`` ones. Raises LinkscopeError."""
-    return _compare(_open_all([Path(base)]), _open_all(Path(one) for one in new))
+def compare(base: RunFile | str | os.PathLike[str], *new: RunFile | str | os.PathLike[str]) -> Answer:
+    """Return what changed from ``base`` to the ``new`` runs: runs, read or named, or folders of them.
+
+    ``.outcome`` is HOLDS where nothing got slower, FAILS where something did; ``.headline`` and ``.findings`` name the
+    device, link or method. Raises LinkscopeError where the sides have no result in common.
+    """
+    return _compare(_runs_of([base]), _runs_of(new))
+
+
+def _runs_of(runs: Iterable[RunFile | str | os.PathLike[str]]) -> list[_AnswerRun]:
+    """Return runs, read or named, and all of folders."""
+    return [_AnswerRun.of(one) for run in runs for one in ([run] if isinstance(run, RunFile) else _named([Path(run)]))]
 
 
 @typed_call()

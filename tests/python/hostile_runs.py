@@ -25,17 +25,18 @@ from workload_rows import HALO, line, pattern_rows, workload_case
 from linkscope.analysis.calibration import calibrate
 from linkscope.analysis.check import check, made_from
 from linkscope.analysis.choose import choose
-from linkscope.analysis.compare import compare
 from linkscope.analysis.explain import explain
 from linkscope.analysis.figures import figures
 from linkscope.analysis.figures_in_parts import figures_in_parts
 from linkscope.analysis.frames import export, of_run
 from linkscope.analysis.overview import overview
+from linkscope.answers.compare import answer as compare
 from linkscope.answers.questions import ask
 from linkscope.errors import LinkscopeError
+from linkscope.figures.run import Run
 from linkscope.notebook import displays
 from linkscope.render import render as as_form
-from linkscope.report import check_files, check_text, choose_text, compare_text, explain_text, terminal
+from linkscope.report import check_files, check_text, choose_text, explain_text, terminal
 from linkscope.report.exports import formats
 from linkscope.report.html import render
 from linkscope.report.provenance import hosts, precision
@@ -132,12 +133,14 @@ def outcome(path: Path, good: RunFile) -> str:
         use(run)
     for suffix in (".csv", ".parquet"):
         export([run], path.with_suffix(suffix))
-    for pair in (lambda: compare([good], [run]), lambda: compare([run], [good]), lambda: calibrate([good, run])):
-        try:
-            found = pair()
-            json.dumps(found.to_json(), allow_nan=False)
-        except LinkscopeError:
-            continue
+    sides = Run.of(good), Run.of(run)
+    for pair in (sides, sides[::-1], (sides[1], sides[1])):
+        with contextlib.suppress(LinkscopeError):
+            answer = compare(*pair)
+            assert "\x1b[31mred" not in as_form(answer, full=True)
+            as_form(answer, "json")
+    with contextlib.suppress(LinkscopeError):
+        json.dumps(calibrate([good, run]).to_json(), allow_nan=False)
     return "read"
 
 
@@ -173,9 +176,6 @@ def _chosen(run: RunFile) -> None:
     choose_text.show_all(found, run.node.name, console)
     _printed(console)
     json.dumps(found.to_json(), allow_nan=False)
-    compare_console = _console()
-    compare_text.show_all(compare([run], [run]), run.node.name, compare_console) if run.with_status("ok") else None
-    _printed(compare_console)
 
 
 def _analyzed(run: RunFile) -> None:

@@ -16,7 +16,8 @@ from linkscope.analysis.curves import CurveSet
 from linkscope.analysis.matrices import Matrix
 from linkscope.analysis.overview import overview
 from linkscope.errors import LinkscopeError
-from linkscope.report import choose_text, compare_text, explain_text, wording
+from linkscope.messages.catalog import sentence
+from linkscope.report import choose_text, explain_text, wording
 from linkscope.report.curve_sheet import curve_sheet
 from linkscope.report.html import render, render_runs
 
@@ -35,7 +36,7 @@ def texts(svg: str) -> list[str]:
         (lambda: linkscope.read(DEFAULT), lambda found: explain_text.verdict(linkscope.explain(found))),
         (lambda: linkscope.explain(DEFAULT), explain_text.verdict),
         (lambda: linkscope.choose(DEFAULT), choose_text.verdict),
-        (lambda: linkscope.compare(DEFAULT, DEFAULT), compare_text.verdict),
+        (lambda: linkscope.compare(DEFAULT, DEFAULT), lambda found: sentence(found.headline)),
         (lambda: linkscope.topology("h200x4"), lambda found: found.name),
     ],
 )

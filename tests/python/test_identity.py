@@ -7,7 +7,8 @@ from pathlib import Path
 import modelled_run as made
 
 from linkscope.analysis.check import check
-from linkscope.analysis.setting_changes import setting_changes
+from linkscope.answers.setup_changes import setup_changes
+from linkscope.figures.run import Run
 from linkscope.machine.identity import GpuIdentity, Identity, read_identity
 from linkscope.results.limits import SCHEMA, Limit, Limits
 from linkscope.results.run_file import RunFile
@@ -44,11 +45,15 @@ def run(uuid: str) -> RunFile:
 
 
 def test_another_gpu_in_the_same_host_is_a_change() -> None:
-    assert setting_changes(run("GPU-a"), run("GPU-a")) == ()
-    assert setting_changes(run("GPU-a"), run("GPU-b")) == (("gpu:0 itself", "GPU-a", "GPU-b"),)
+    def changes(new: RunFile) -> list[tuple[str, str, str, str]]:
+        found = setup_changes(Run.of(run("GPU-a")), Run.of(new), ())
+        return [(one.device, one.setting, one.base, one.new) for one in found]
+
+    assert changes(run("GPU-a")) == []
+    assert changes(run("GPU-b")) == [("gpu:0", "identity", "GPU-a", "GPU-b")]
     elsewhere = run("GPU-b")
     elsewhere.header["host"] = "other"
-    assert [name for name, *_ in setting_changes(run("GPU-a"), elsewhere)] == ["host"]
+    assert [setting for _, setting, *_ in changes(elsewhere)] == ["host"]
 
 
 def test_the_first_number_that_both_know_says_whether_two_are_of_one_node() -> None:

@@ -14,10 +14,11 @@ from typer.testing import CliRunner
 
 import linkscope
 from linkscope.analysis.calibration import calibrate
-from linkscope.analysis.compare import compare
 from linkscope.analysis.figures import figures
+from linkscope.answers.compare import answer as compare
 from linkscope.cli.main import app
 from linkscope.errors import LinkscopeError
+from linkscope.figures.run import Run
 from linkscope.importers.imported_run import Wanted, import_file
 from linkscope.importers.importers import IMPORTERS, read
 from linkscope.importers.peer_output import PeerOutput, Source
@@ -121,15 +122,18 @@ def test_an_import_beside_a_run_has_its_ids_and_devices_and_is_compared_with_it(
     measured = RunFile.read(MEASURED)
     found = import_file(SAMPLES["nvbandwidth-0.8.json"], tmp_path / "run.jsonl", Wanted(beside=measured))
     assert found.node == measured.node
-    both = compare([measured], [found])
-    pairs = {change.key[0]: (change.base, change.new) for change in both.changes}
+    both = compare(Run.of(measured), Run.of(found))
+    pairs = {
+        id_: values for id_, *values in both.table("compare.results").frame.select("id", "base", "new").iter_rows()
+    }
     ours = {row.id: row for row in measured.rows}
     assert len(pairs) == 48
     for name in ("default/d2d/gpu:2>gpu:1/copy-engine", "default/h2d/numa:0>gpu:3/copy-engine"):
         assert pairs[name][0] == pytest.approx(gbps(ours[name]))
     assert pairs["default/d2d/gpu:2>gpu:1/copy-engine"][1] == pytest.approx(396.3)
-    assert ("figures", "measured by linkscope", "imported from nvbandwidth 0.8") in both.differences
-    assert not [what for what, old, new in both.differences if "-" in (old, new)]
+    setup = [one.facts for one in (*both.findings, *both.details) if one.code == "compare.setup"]
+    assert ("source", "linkscope", "nvbandwidth 0.8") in [(one["setting"], one["base"], one["new"]) for one in setup]
+    assert not [one for one in setup if "-" in (one["base"], one["new"])]
     assert [row.case["cache"] for row in found.rows if row.id == "default/d2d/gpu:2>gpu:1/copy-engine"] == ["warm"]
 
 

@@ -22,6 +22,11 @@ COMMANDS: dict[str, tuple[str, ...]] = {
     "analyze-anisotropy": ("analyze", "healthy.jsonl", "anisotropy"),
     "analyze-tiers": ("analyze", "bad-link.jsonl", "tiers"),
     "analyze-scaling": ("analyze", "frontier.jsonl", "scaling"),
+    "compare-pair": ("compare", "pair.jsonl", "pair-again.jsonl"),
+    "compare-bad-link": ("compare", "healthy.jsonl", "bad-link.jsonl"),
+    "compare-cpu": ("compare", "cpu.jsonl", "cpu-again.jsonl"),
+    "compare-cut-short": ("compare", "healthy.jsonl", "cut-short.jsonl"),
+    "compare-frontier": ("compare", "frontier.jsonl", "frontier.jsonl"),
 }
 """Name of the snapshot -> command line; NAME.jsonl stands for a run of the fixture ``runs``."""
 LONG = ("-full", "-json", "-csv")

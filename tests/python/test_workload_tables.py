@@ -22,7 +22,6 @@ from test_html import Page
 
 import linkscope
 from linkscope.analysis.choose import ANY, choose
-from linkscope.analysis.compare import compare
 from linkscope.analysis.explain import explain
 from linkscope.analysis.figures import figures
 from linkscope.analysis.figures_in_parts import figures_in_parts
@@ -32,7 +31,9 @@ from linkscope.analysis.overview import overview
 from linkscope.analysis.reproduce import reproduce
 from linkscope.analysis.study import load_study
 from linkscope.analysis.workloads import PARTICLES, STEPS, WorkloadTable, workloads
+from linkscope.answers.compare import answer as compare
 from linkscope.errors import LinkscopeError
+from linkscope.figures.run import Run
 from linkscope.machine.paths import Paths
 from linkscope.report import choose_text, explain_text, terminal, workload_text
 from linkscope.report.html import render
@@ -310,10 +311,9 @@ def test_a_run_with_workloads_is_read_by_every_command(tmp_path: Path) -> None:
     ]
     base = RunFile.read(written(rows, tmp_path / "base.jsonl"))
     new = RunFile.read(written(slower, tmp_path / "new.jsonl"))
-    found = compare([base], [new])
-    changes = list(found.changes)
-    assert {change.unit for change in changes} == {"ns"}
-    assert [change.ratio for change in changes] == pytest.approx([1.5] * 4, rel=0.01)
+    found = compare(Run.of(base), Run.of(new)).table("compare.results").frame
+    assert set(found["unit"]) == {"s"}
+    assert (found["new"] / found["base"]).to_list() == pytest.approx([1.5] * 4, rel=0.01)
     told = explain(base)
     assert told.left_out == {"of workloads": 4}
     assert printed(explain_text.show_all, told)

@@ -97,7 +97,8 @@ class Answer(Displayed):
 
     ``outcome``: None where no verdict was asked for. ``headline``: its message has the verdict word. ``findings``:
     errors stand below the headline, warnings before the tables, notes after them. ``details``: findings for --full
-    alone. ``next``: what to type next. ``data``: whatever else programs want, JSON-ready.
+    alone. ``next``: what to type next. ``data``: whatever else programs want, JSON-ready. ``base``: how many of the
+    first runs the others are compared with.
     """
 
     question: str
@@ -109,6 +110,7 @@ class Answer(Displayed):
     next: tuple[Finding, ...] = ()
     details: tuple[Finding, ...] = ()
     data: Mapping[str, Any] = field(default_factory=dict)
+    base: int = 0
 
     @property
     def run(self) -> RunHead:

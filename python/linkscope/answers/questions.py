@@ -24,6 +24,7 @@ QUESTIONS: dict[str, str] = {
     "analyze/threads": "analyze.threads",
     "analyze/interference": "analyze.interference",
     "analyze/collectives": "analyze.collectives",
+    "compare": "compare",
 }
 """Question -> module of answers/ that has ``answer(*runs, **options) -> Answer``. Modules load when they are asked."""
 

@@ -22,7 +22,8 @@ class RunHead:
 
     ``gpus``: (count, name) of each kind. ``cpus``: how many, and their name. ``started``: RFC 3339. ``cases``: planned;
     ``ok``, ``failed``, ``skipped`` of them; ``missing``: without a row, as the run was cut short. ``origin``: the tool
-    that an imported run comes from. ``findings``: what spoils the results or cuts them short.
+    that an imported run comes from. ``findings``: what spoils the results or cuts them short; their fact
+    ``run`` is the file's name.
     """
 
     path: Path
@@ -75,7 +76,7 @@ def run_head(run: Run) -> RunHead:
         origin=origin_name(run.header),
     )
     found = (*_cut(run, head), *_disturbed(run), *_failed(head))
-    return RunHead(**{**head.__dict__, "findings": found})
+    return replace(head, findings=tuple(replace(one, facts={**one.facts, "run": head.path.name}) for one in found))
 
 
 def _statuses(run: Run) -> list[str]:

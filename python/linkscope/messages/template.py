@@ -12,7 +12,7 @@
 ``{x:change}``     "+9.3%", of a relative change
 ``{x:factor}``     "2.4x", of a ratio
 ``{x:duration}``   "12 min", of seconds
-``{x:path}``       "gpu:0 -> gpu:1", of a path or of a list of them
+``{x:path}``       "gpu:0 -> gpu:1", of a path, a movement or a list of them
 ``{x:name KIND}``  what names.toml calls a thing of that kind
 =================  ================================================
 
@@ -90,6 +90,11 @@ def written(value: Any, how: str) -> str:
 
 
 def _path(path: str) -> str:
+    from linkscope.messages.catalog import named
+
+    name = named("movement", path) if ":" not in path else path
+    if name != path:
+        return name
     return path.replace("<>", " <-> ") if "<>" in path else path.replace(">", " -> ")
 
 

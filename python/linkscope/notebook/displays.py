@@ -11,7 +11,6 @@ from rich.console import Console
 
 from linkscope.analysis.check import CheckResult
 from linkscope.analysis.choose import Choices
-from linkscope.analysis.compare import Comparison
 from linkscope.analysis.explain import Diagnosis, explain
 from linkscope.analysis.overview import overview
 from linkscope.analysis.reproduce import Reproduction
@@ -29,7 +28,6 @@ from linkscope.report import (
     calibration_text,
     check_text,
     choose_text,
-    compare_text,
     explain_text,
     reproduce_text,
     wording,
@@ -97,7 +95,6 @@ _PRINTED: dict[type, Callable[[Any, Console], None]] = {
     Diagnosis: explain_text.show,
     Choices: lambda found, console: choose_text.show(found, "What to use", console),
     CheckResult: check_text.show,
-    Comparison: lambda found, console: compare_text.show(found, "New against base", console),
     Reproduction: reproduce_text.show,
     Calibration: calibration_text.show,
     WorkloadTable: workload_text.print_workload,
@@ -136,7 +133,6 @@ def _(found: Calibration) -> str:
 words.register(Diagnosis, explain_text.verdict)
 words.register(CheckResult, check_text.verdict)
 words.register(Choices, choose_text.verdict)
-words.register(Comparison, compare_text.verdict)
 words.register(Reproduction, reproduce_text.verdict)
 words.register(WorkloadTable, workload_text.verdict)
 

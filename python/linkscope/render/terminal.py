@@ -47,11 +47,12 @@ def text(answer: Answer, width: int = 80, full: bool = False) -> str:
 
 
 def _screen(answer: Answer, width: int, full: bool) -> Iterable[Text | str | Grid]:
-    yield from heads(answer.runs, width)
+    yield from heads(answer.runs, width, answer.base)
     yield from _headline(answer, width)
     yield from _block(answer.at(Level.ERROR), width)
     for found in answer.at(Level.WARNING):
-        yield from _wrapped(f"warning: {sentence(found)}", width, "yellow")
+        run = f"{found.facts['run']}: " if len(answer.runs) > 1 and "run" in found.facts else ""
+        yield from _wrapped(f"warning: {run}{sentence(found)}", width, "yellow")
         yield from (Text(f"{_INDENT}{line}") for line in commands(found))
     yield from _block([found for found in answer.at(Level.NOTE) if message(found.code).label], width)
     for table in answer.tables:
@@ -68,20 +69,33 @@ def _screen(answer: Answer, width: int, full: bool) -> Iterable[Text | str | Gri
     yield from next_line(answer.next, width)
 
 
-def heads(runs: Sequence[RunHead], width: int) -> Iterable[Text]:
-    """Yield the first line: which node, when, how many cases. Of several runs of one node, how many runs."""
+def heads(runs: Sequence[RunHead], width: int, base: int = 0) -> Iterable[Text]:
+    """Yield the first line: which node, when, how many cases. Of several runs of one node, how many runs.
+
+    Of ``base`` runs and others that are compared with them: "old.jsonl -> new.jsonl", "2 runs -> 3 runs".
+    """
     if not runs:
         return
     left = node_name(runs[0])
-    if len(runs) > 1:
+    if base:
+        right = f"{_side(runs[:base])} -> {_side(runs[base:])}"
+    elif len(runs) > 1:
         right = numbers.count(len(runs), "run")
     elif runs[0].modelled:
         right = _MODEL
     else:
         right = f"{date(runs[0].started)}   {cases(runs[0])}"
-    gap = "   " if not runs[0].modelled else " " * max(width - len(left) - len(right), 3)
+    gap = "   " if base or not runs[0].modelled else " " * max(width - len(left) - len(right), 3)
     line = f"{left}{gap}{right}"
-    yield Text(line if len(line) <= width else left, "bold")
+    if len(line) <= width:
+        yield Text(line, "bold")
+    else:
+        yield Text(left, "bold")
+        yield from [Text(right)] if base else []
+
+
+def _side(runs: Sequence[RunHead]) -> str:
+    return runs[0].path.name if len(runs) == 1 else numbers.count(len(runs), "run")
 
 
 def node_name(run: RunHead) -> str:

@@ -1,0 +1,292 @@
+"""Common cause: results that changed for the same reason, blamed on the smallest thing that they share.
+
+A thing is a path, a part of a GPU (its links to other GPUs, its link to the host, its memory), a GPU, a NUMA node, a
+kind of transfer, a method, a kind of memory or a test. The thing that best tells changed results from others (F measure
+of precision and recall) is the cause of all changed results that have it; then the next among what is left.
+
+A result that did not change counts against a thing where its interval shows that it did not: a method whose copies
+between other GPUs are as fast as before is not to blame, even if their intervals are too wide to call them the same.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import polars
+
+from linkscope.machine.paths import Paths
+from linkscope.statistics.variance import HIGHER, LOWER, UNCLEAR
+
+Line = Mapping[str, Any]
+Frame = polars.DataFrame
+
+MOST_UNCHANGED = 0.34
+"""Share of the results that have a thing and yet did not change, from which it is not the cause."""
+MOST_CAUSES = 8
+"""Causes in one direction; what is left has none in common."""
+MOST_ALONE = 3
+"""Changed results without a common cause that are reported one by one."""
+SUSPECT = 1.1
+"""Weight of a GPU whose setup or state differs between the runs, against things that explain as much."""
+_HALF = 0.5
+"""Share of a thing's change that an unchanged result must exclude to count against the thing."""
+_MEMORIES = ("source_memory", "destination_memory", "members_memory")
+_KIND = ("row", "method", "way", "movement", "executor", "members", "paths", "together", "flows", *_MEMORIES)
+"""Columns that decide which things a result has."""
+_OF_DEVICES = ("path", "pair", "link", "own", "one-way", "side", "any", "host-path", "host-pair")
+_WIDE = ("transfer", "at-once", "numa", "method", "way", "movement", "memory", "test", "all")
+_RANKS = {name: rank for rank, name in enumerate((*_OF_DEVICES, *(f"{name}-by" for name in _OF_DEVICES), *_WIDE))}
+"""Of two things that explain as much the earlier one is blamed: what is smaller, a device before a method ("-by": a
+device with one method alone), a method before a test."""
+_SIDES = {True: ("to-peers", "from-peers", "peers"), False: ("to-host", "from-host", "host")}
+"""Parts of a GPU's traffic, by whether it is with other GPUs: out, in, both."""
+
+
+@dataclass(frozen=True, order=True)
+class Thing:
+    """What results may have in common. ``rank``: of two things that explain as much the lower rank is blamed.
+
+    ``kind``: path, pair, link, gpu, numa, kind (a movement), method, way, memory, test or all. ``scope``: which part of
+    a device, such as "peers". ``method``: only transfers by it. ``devices``: for `where` of a finding.
+    """
+
+    rank: int
+    kind: str
+    name: str
+    scope: str = ""
+    method: str = ""
+    devices: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, eq=False)
+class Blame:
+    """Results that changed in one direction, as lines of the frame. ``thing``: None where they have none in common.
+
+    ``change``: the median relative change of speed, -0.2 for 20% slower. ``unchanged``: how many other results have
+    the thing and did not change, ``unclear``: how many nobody can tell of.
+    """
+
+    thing: Thing | None
+    change: float
+    results: Frame
+    unchanged: int = 0
+    unclear: int = 0
+
+    @property
+    def slower(self) -> bool:
+        """Return whether the results lost speed."""
+        return self.change < 0
+
+
+def causes(results: Frame, paths: Paths, suspects: Collection[str] = ()) -> list[Blame]:
+    """Return what is behind all results that changed, what got slower first, then by weight.
+
+    ``results``: lines of the results frame with ``change`` (logarithm of the speed of new over base), ``margin`` and
+    ``verdict`` (statistics/variance.py). ``suspects``: GPUs whose setup or state differs between the runs.
+    """
+    known = results.filter(polars.col("margin").is_not_null())
+    if not known["verdict"].is_in((LOWER, HIGHER)).any():
+        return []
+    kinds = known.select(_KIND).unique(maintain_order=True).with_row_index("kind_number")
+    known = known.join(kinds, on=_KIND, nulls_equal=True, maintain_order="left")
+    things = _Things(kinds, paths, suspects)
+    found = [cause for verdict in (LOWER, HIGHER) for cause in _of_direction(verdict, known, things)]
+    return sorted(found, key=lambda one: (not one.slower, -abs(math.log1p(one.change)) * one.results.height**0.5))
+
+
+class _Things:
+    """Things by number, and a frame that says which kinds of results have which: kind_number, thing, share."""
+
+    def __init__(self, kinds: Frame, paths: Paths, suspects: Collection[str]) -> None:
+        numbers: dict[Thing, int] = {}
+        rows: list[tuple[int, int, float]] = []
+        for line in kinds.iter_rows(named=True):
+            of_kind = _things(line, paths)
+            rows += [
+                (line["kind_number"], numbers.setdefault(thing, len(numbers)), of_kind[thing]) for thing in of_kind
+            ]
+        self.all = list(numbers)
+        schema = {"kind_number": polars.UInt32, "thing": polars.UInt32, "share": polars.Float64}
+        self.frame = Frame(rows, schema=schema, orient="row")
+        gpus = {device for thing in self.all for device in thing.devices if device.startswith("gpu:")}
+        self.suspects = set(suspects) if set(suspects) < gpus else set()
+
+    def weight(self, number: int) -> float:
+        """Return how much more than others a thing is to be suspected."""
+        thing = self.all[number]
+        return SUSPECT if thing.kind == "gpu" and thing.name in self.suspects else 1.0
+
+
+def _of_direction(verdict: str, known: Frame, things: _Things) -> Iterator[Blame]:
+    sign = -1 if verdict == LOWER else 1
+    size = sign * polars.col("change")
+    known = known.with_columns(size.alias("size"), (size + polars.col("margin")).alias("most"))
+    left, others = (known.filter(test) for test in (polars.col("verdict") == verdict, polars.col("verdict") != verdict))
+    every = things.frame.join(known.select("kind_number"), on="kind_number").group_by("thing").len()
+    shared_by_all = set(every.filter(polars.col("len") == known.height)["thing"]) if others.height else set()
+    for _ in range(MOST_CAUSES):
+        best = _best(left, others, things, shared_by_all)
+        if best is None:
+            break
+        number, unchanged = best
+        has = polars.col("kind_number").is_in(things.frame.filter(thing=number)["kind_number"].implode())
+        unclear = others.filter(has, polars.col("verdict") == UNCLEAR).height
+        yield _cause(things.all[number], left.filter(has), unchanged, unclear)
+        left = left.filter(~has)
+    alone = [(_alone(left[row]), left[row]) for row in range(left.height)] if left.height <= MOST_ALONE else []
+    if left.height and len({thing for thing, _ in alone}) < left.height:
+        yield _cause(None, left)
+    else:
+        yield from (_cause(thing, result) for thing, result in alone)
+
+
+def _best(left: Frame, others: Frame, things: _Things, excluded: set[int]) -> tuple[int, int] | None:
+    """Return the thing that explains best what is ``left``, and how many results count against it."""
+    pairs = things.frame.filter(~polars.col("thing").is_in(list(excluded)))
+    explained = (
+        left.select("kind_number", "size")
+        .join(pairs, on="kind_number")
+        .group_by("thing")
+        .agg(polars.len().alias("count"), polars.col("size").median().alias("typical"))
+        .filter(polars.col("count") >= min(2, left.height))
+    )
+    against = (
+        others.select("kind_number", "most")
+        .join(pairs.join(explained, on="thing"), on="kind_number")
+        .filter(polars.col("most") < _HALF * polars.col("typical") * polars.col("share"))
+        .group_by("thing")
+        .agg(polars.len().alias("against"))
+    )
+    scored = explained.join(against, on="thing", how="left").with_columns(polars.col("against").fill_null(0))
+    eligible = scored.filter(polars.col("against") <= MOST_UNCHANGED * (polars.col("count") + polars.col("against")))
+    ranked = [
+        (
+            -round(things.weight(number) * 2 * count / (count + against + left.height), 3),
+            things.all[number],
+            number,
+            against,
+        )
+        for number, count, _, against in eligible.iter_rows()
+    ]
+    return min(ranked)[2:] if ranked else None
+
+
+def _cause(thing: Thing | None, results: Frame, unchanged: int = 0, unclear: int = 0) -> Blame:
+    change = results["change"].median()
+    assert isinstance(change, float)
+    return Blame(thing, math.expm1(change), results, unchanged, unclear)
+
+
+def _alone(result: Frame) -> Thing:
+    """Return what one changed result is blamed on: its path, by its method."""
+    line = result.row(0, named=True)
+    legs = _legs(line)
+    devices = tuple(dict.fromkeys(end for leg in legs for end in leg if end))
+    if len(legs) == 1 or len(devices) <= 2:
+        return Thing(_RANKS["path"], "path", _between(legs), method=str(line["method"]), devices=devices)
+    return Thing(_RANKS["movement"], "kind", str(line["movement"]), method=str(line["method"]), devices=devices)
+
+
+def _between(legs: Sequence[tuple[str, str]]) -> str:
+    """Return "gpu:0>gpu:1", "gpu:0<>gpu:1" or "gpu:0" of legs between at most two devices."""
+    a, b = legs[0]
+    return f"{a}<>{b}" if (b, a) in legs else f"{a}>{b}" if b else a
+
+
+def _legs(line: Line) -> list[tuple[str, str]]:
+    """Return the pairs of devices that a result's bytes go between; ("gpu:0", "") of one device."""
+    members = (line["members"] or "").split()
+    legs = [(a, b) for a, _, b in (path.partition(">") for path in (line["paths"] or "").split())]
+    legs += [(a, b) for a in members for b in members if a != b]
+    return list(dict.fromkeys(legs)) or [(line["executor"] or "", "")]
+
+
+def _things(line: Line, paths: Paths) -> dict[Thing, float]:
+    """Return the things of a kind of result, each with the share of its legs that have it."""
+    legs = _legs(line)
+    found: dict[Thing, float] = {}
+    method = str(line["method"])
+    for leg in legs:
+        for thing in _of_leg(leg, paths, method):
+            found[thing] = found.get(thing, 0.0) + 1 / len(legs)
+    kinds = {_transfer(leg) for leg in legs}
+    if len(kinds) == 1 and (kind := kinds.pop()):
+        found[Thing(_RANKS["transfer"], "kind", kind)] = 1.0
+        if (line["flows"] or 1) > 2:
+            found[Thing(_RANKS["at-once"], "kind", kind.replace("gpu", "gpus"))] = 1.0
+    memories = {str(line[end]).split(" (")[0] for end in _MEMORIES if line[end]}
+    wide = [("method", method), ("way", line["way"]), ("test", line["row"]), ("all", "")]
+    wide += [("movement", line["movement"]), *(("memory", memory) for memory in memories)]
+    for name, value in wide:
+        found[Thing(_RANKS[name], "kind" if name == "movement" else name, str(value))] = 1.0
+    return found
+
+
+def _of_leg(leg: tuple[str, str], paths: Paths, method: str) -> Iterator[Thing]:
+    """Yield the things of one leg: path, pair, links on the way, and parts of the devices at its ends."""
+    a, b = leg
+    if not b:
+        yield from _of_device(a, {"own": "own", "any": "any"}, method)
+        return
+    ends = (a, b) if a < b else (b, a)
+    gpus = [end for end in leg if end.startswith("gpu:")]
+    prefix = "host-" if len(gpus) == 1 else ""
+    for used in ("", method):
+        suffix = "-by" if used else ""
+        yield Thing(_RANKS[f"{prefix}path{suffix}"], "path", f"{a}>{b}", "", used, leg)
+        yield Thing(_RANKS[f"{prefix}pair{suffix}"], "pair", "<>".join(ends), "", used, ends)
+    for link in _links(paths, a, b):
+        yield Thing(
+            _RANKS["link"], "link", link, devices=tuple(end for end in link.split(">") if end.startswith("gpu:"))
+        )
+    out, into, side = _SIDES[len(gpus) == 2]
+    yield from _of_device(a, {out: "one-way", side: "side", "any": "any"}, method)
+    yield from _of_device(b, {into: "one-way", side: "side", "any": "any"}, method)
+
+
+def _of_device(device: str, scopes: Mapping[str, str], method: str) -> Iterator[Thing]:
+    """Yield the parts of a device that a leg is of; ``scopes``: each with the name of its rank."""
+    if device.startswith("gpu:"):
+        for scope, rank in scopes.items():
+            yield Thing(_RANKS[rank], "gpu", device, scope, devices=(device,))
+            yield Thing(_RANKS[f"{rank}-by"], "gpu", device, scope, method, (device,))
+    elif device:
+        yield Thing(_RANKS["numa"], "numa", device, "any", devices=(device,))
+        if "own" in scopes:
+            yield Thing(_RANKS["own"], "numa", device, "own", devices=(device,))
+
+
+def _links(paths: Paths, source: str, destination: str) -> list[str]:
+    """Return the links on the way that several paths may share: those that no part of a GPU stands for."""
+    try:
+        path = paths.between(source, destination)
+    except KeyError:  # a device that the recorded topology lacks
+        return []
+    route = path.route if path is not None else ()
+    links = [link.partition("/")[0] for link in route]
+    return [link for link in links if len({end.startswith("gpu:") for end in link.split(">")}) == 1]
+
+
+def _transfer(leg: tuple[str, str]) -> str:
+    """Return between what a leg leads, as a code of movements: "gpu<>gpu", "gpu<>host", "host<>host"; "" of one."""
+    a, b = leg
+    if not b:
+        return ""
+    return "<>".join(sorted("gpu" if end.startswith("gpu:") else "host" for end in (a, b)))
+
+
+def result_path(line: Line) -> str:
+    """Return between what a result's bytes go: "gpu:0>gpu:1", "gpu:0<>gpu:1", "gpu:0>3 GPUs", or its movement."""
+    source, _, destination = (line["path"] or "").partition(">")
+    if line["members"] or line["together"] in ("many", "many-both"):
+        return str(line["movement"])
+    if line["together"] == "one-to-many":
+        return f"{source}>{line['flows']} GPUs"
+    if line["together"] == "many-to-one":
+        return f"{line['flows']} GPUs>{destination}"
+    if source == destination or not destination:
+        return source
+    return f"{source}<>{destination}" if line["together"] == "both" else f"{source}>{destination}"

@@ -1,0 +1,290 @@
+"""Compare: what changed between runs beyond the noise between them, and what it is blamed on.
+
+Statistics are those of statistics/variance.py. Every change is one of speed: a latency that grew by 25% lost 20%.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import polars
+
+from linkscope.answers.answer import Answer, Column, Kind, Outcome, Table
+from linkscope.answers.case_changes import GONE, CaseChanges, case_changes, nothing_common
+from linkscope.answers.common_cause import Blame, causes, result_path
+from linkscope.answers.run_head import RunHead, run_head
+from linkscope.answers.setup_changes import DEVICES, SetupChange, disturbances, setup_changes
+from linkscope.figures.columns import RATE
+from linkscope.figures.run import Run
+from linkscope.machine.node import Device
+from linkscope.messages.catalog import problem
+from linkscope.messages.finding import Finding, Level, error, note, warning
+from linkscope.messages.methods import method_name
+from linkscope.results.figure_class import FigureClass
+from linkscope.results.row import origin_name
+from linkscope.results.run_file import RunFile
+from linkscope.results.same_machine import same_machine
+from linkscope.statistics.variance import HIGHER, LOWER, SAME, UNCLEAR, differences, judged, of_results
+
+Frame = polars.DataFrame
+Facts = Mapping[str, Any]
+
+ALPHA = 0.001
+"""Share of false ones among all changes that are reported."""
+THRESHOLD = 0.01
+"""Smaller relative changes are none."""
+ASSUMED = {FigureClass.GPU_LARGE.key: 0.001, FigureClass.GPU.key: 0.005, FigureClass.PINNED.key: 0.01}
+"""Standard deviation between runs of a node that is not calibrated, by class: above what eight runs on two H200 showed
+in all but a few cases. Host memory and processes have no such number: what kept within 3% in nine runs is at a fourth
+in the tenth, when a neighbour takes the cache. No single run tells that from a change, even on a calibrated node."""
+KEY = ("id", "place", "figure", "unit")
+_VERDICTS = {"slower": LOWER, "faster": HIGHER, "unchanged": SAME, "inconclusive": UNCLEAR}
+_FEW_CAUSES, _FEW_ROWS, _FEW_SETTINGS, _FEW_LOST = 3, 4, 2, 2
+"""Lines of a first screen."""
+_LEAST_SHOWN = 0.0005
+"""Changes of less are written as 0%."""
+_SHOWN = ("base", "new", "speed", "speed_low", "speed_high", "p", "verdict")
+_NUMBER = re.compile(r"\d+(?:\.\d+)?")
+
+
+def answer(
+    first: Run,
+    *new: Run,
+    more_base: Sequence[Run | RunFile | str | os.PathLike[str]] = (),
+    alpha: float = ALPHA,
+    threshold: float = THRESHOLD,
+) -> Answer:
+    """Return what changed from the base, ``first`` and ``more_base``, to the new runs.
+
+    Of all changes at most the share ``alpha`` is false; changes below the relative ``threshold`` are none. Raises
+    LinkscopeError where a side has no run or the sides have no result in common.
+    """
+    return compare([first, *map(Run.of, more_base)], new, alpha, threshold)
+
+
+def compare(base: Sequence[Run], new: Sequence[Run], alpha: float = ALPHA, threshold: float = THRESHOLD) -> Answer:
+    """Return ``answer`` of two sides of runs."""
+    if not base or not new:
+        raise problem("compare.no-run")
+    heads = tuple(map(run_head, (*base, *new)))
+    cases, results = case_changes(base, new), _results(base, new, alpha, threshold)
+    if not results.height and not cases.lost and not any(head.cut_short for head in heads):
+        raise nothing_common(base, new)
+    setup, disturbed = setup_changes(base[-1], new[-1], cases.methods), disturbances(base[-1], new[-1])
+    suspects = {end for one in (*setup, *disturbed) for end in one.device.split("<>") if end.startswith("gpu:")}
+    found = causes(results, new[-1].paths, suspects)
+    facts = _facts(results, threshold)
+    changed, lost = [_of_cause(one, results.height) for one in found], list(_lost(cases))
+    outcome, headline = _verdict(heads, found, changed, lost, facts)
+    others = [one for one in changed if one is not headline]
+    likely = [one for one in (*setup, *disturbed) if set(one.device.split("<>")) & set(headline.where)]
+    block = [note("compare.counts", **facts)] if found or lost else []
+    block += [*(_of_setting("compare.likely", one) for one in likely), *others[:_FEW_CAUSES], *lost[:_FEW_LOST]]
+    settings = [_of_setting("compare.setup", one) for one in setup if one not in likely]
+    if len(settings) > _FEW_SETTINGS:
+        settings.insert(_FEW_SETTINGS, note("compare.more-setup", count=len(settings) - _FEW_SETTINGS))
+    level = Level.ERROR if outcome is Outcome.FAILS else Level.NOTE
+    return Answer(
+        "compare",
+        heads,
+        replace(headline, level=level),
+        outcome,
+        findings=(
+            *(finding for head in heads for finding in head.findings),
+            *(replace(one, level=level) for one in block),
+            *_doubts(base, new, setup),
+            *_missing(cases),
+            *(_detectable(results, threshold) if outcome in (Outcome.HOLDS, Outcome.UNCLEAR) else ()),
+            *settings[: _FEW_SETTINGS + 1],
+        ),
+        tables=tuple(_tables(results, found)),
+        next=tuple(_next(base, new, outcome, facts)),
+        details=(*others[_FEW_CAUSES:], *lost[_FEW_LOST:], *settings[_FEW_SETTINGS + 1 :], _noise(base, new)),
+        data={
+            "base": [str(run.path) for run in base],
+            "new": [str(run.path) for run in new],
+            **{"alpha": alpha, **facts, "detectable": _seen(results, threshold)},
+        },
+        base=len(base),
+    )
+
+
+def _results(base: Sequence[Run], new: Sequence[Run], alpha: float, threshold: float) -> Frame:
+    """Return the results that both sides have, as the last new run has them, with ``base`` and ``new`` in their unit,
+    ``speed`` (the relative change of speed with its interval) and the columns of ``judged``."""
+    before, after = (polars.concat([_of_run(run) for run in side]) for side in (base, new))
+    pairs = judged(differences(before, after, KEY, ASSUMED), alpha, threshold)
+    lines = polars.concat([run.results for run in new]).unique(KEY, keep="last", maintain_order=True)
+    sign = polars.when(polars.col("unit") == RATE).then(1.0).otherwise(-1.0)
+    change, margin = polars.col("change"), polars.col("margin")
+    shares = {"speed": change, "speed_low": change - margin, "speed_high": change + margin}
+    return lines.join(pairs, on=KEY, maintain_order="left").with_columns(
+        *((sign * polars.col(side)).exp().alias(side) for side in ("base", "new")),
+        *((share.exp() - 1).alias(name) for name, share in shares.items()),
+    )
+
+
+def _of_run(run: Run) -> Frame:
+    """Return the results of a run above 0 with the logarithm of their speed."""
+    said = run.header.get("noise") or {}
+    freedom = float(said.get("freedom", int(said.get("turns", 2)) - 1))
+    sign = polars.when(polars.col("unit") == RATE).then(1.0).otherwise(-1.0)
+    positive = run.results.filter(polars.col("value") > 0, polars.col("value_low") > 0)
+    columns = (*KEY, "class", "log", "replicates", "squares", "of_samples", "calibrated", "calibrated_freedom")
+    return of_results(positive, sign * polars.col("value").log(), freedom).select(columns)
+
+
+def _facts(results: Frame, threshold: float) -> dict[str, Any]:
+    counted = dict(results["verdict"].value_counts().iter_rows())
+    counts = {name: int(counted.get(verdict, 0)) for name, verdict in _VERDICTS.items()}
+    return {"total": results.height, **counts, "untestable": results["margin"].null_count(), "threshold": threshold}
+
+
+_CODES = {
+    True: ("compare.slower", "compare.slower-by", "compare.slower-apart"),
+    False: ("compare.faster", "compare.faster-by", "compare.faster-apart"),
+}
+"""By whether it is slower: blamed on a thing, on a thing by one method, on nothing in common."""
+
+
+def _of_cause(cause: Blame, total: int) -> Finding:
+    thing, (plain, by_method, apart) = cause.thing, _CODES[cause.slower]
+    facts: dict[str, Any] = {"change": abs(cause.change), "count": cause.results.height, "total": total}
+    facts |= {"unchanged": cause.unchanged, "unclear": cause.unclear}
+    ids = tuple(cause.results["id"].unique(maintain_order=True))
+    if thing is None:
+        return Finding(apart, Level.NOTE, {**facts, "kind": "none"}, (), ids)
+    what = {"memory": f"{thing.name} memory", "test": f"test {thing.name}", "all": "all results"}
+    facts |= {"kind": thing.kind, "what": what.get(thing.kind, thing.name)}
+    facts |= {"scope": thing.scope, "method": thing.method}
+    return Finding(by_method if thing.method else plain, Level.NOTE, facts, thing.devices, ids)
+
+
+def _verdict(
+    heads: Sequence[RunHead], found: Sequence[Blame], changed: Sequence[Finding], lost: Sequence[Finding], facts: Facts
+) -> tuple[Outcome, Finding]:
+    if any(head.modelled for head in heads):
+        return Outcome.UNTESTED, note("compare.modelled", changed=facts["slower"] + facts["faster"], **facts)
+    if found and found[0].slower:
+        return Outcome.FAILS, changed[0]
+    if lost:
+        return Outcome.FAILS, error("compare.broken", count=sum(one.facts["count"] for one in lost))
+    if any(head.cut_short for head in heads):
+        return Outcome.UNTESTED, note("compare.incomplete", **facts)
+    if found:
+        return Outcome.HOLDS, changed[0]
+    if facts["unchanged"]:
+        return Outcome.HOLDS, note("compare.same", **facts)
+    untestable = facts["untestable"] == facts["total"]
+    return Outcome.UNCLEAR, note("compare.untestable" if untestable else "compare.inconclusive", **facts)
+
+
+def _lost(cases: CaseChanges) -> Iterator[Finding]:
+    """Yield a finding for each reason for which cases are lost; reasons that differ in their numbers are one."""
+    reasons: dict[tuple[str, str], list[tuple[str, str]]] = {}
+    for name, status, why in cases.lost:
+        reasons.setdefault((status, why if status == GONE else _NUMBER.sub("", why)), []).append((name, why))
+    for (status, _), group in reasons.items():
+        facts = {"count": len(group), "status": status, "reason": group[0][1]}
+        code = "compare.device-gone" if status == GONE else "compare.lost"
+        yield Finding(code, Level.NOTE, facts, results=tuple(name for name, _ in group))
+
+
+def _of_setting(code: str, one: SetupChange) -> Finding:
+    return Finding(code, Level.NOTE, {"setting": one.setting, "base": one.base, "new": one.new, "device": one.device})
+
+
+def _doubts(base: Sequence[Run], new: Sequence[Run], setup: Iterable[SetupChange]) -> Iterator[Finding]:
+    """Yield what makes a comparison doubtful: a run on both sides, other machines, imports that name none."""
+    paths = {run.path for run in base} & {run.path for run in new}
+    yield from (warning("compare.both-sides", path=str(path)) for path in sorted(paths))
+    if not any(one.setting == DEVICES for one in setup) or same_machine(base[-1], new[-1]):
+        return
+    unknown = [run for run in (*base, *new) if not _knows_machine(run)]
+    if unknown:
+        beside = next((str(run.path) for run in (*base, *new) if run not in unknown), "RUN")
+        yield warning("compare.no-machine", paths=[str(run.path) for run in unknown], beside=beside)
+    else:
+        yield warning("compare.other-machine")
+
+
+def _knows_machine(run: Run) -> bool:
+    """Return whether a run says of which machine it is: an import without one has bare numbers of NUMA nodes."""
+    return not origin_name(run.header) or any(node != Device(node.id, "numa") for node in run.node.of_kind("numa"))
+
+
+def _missing(cases: CaseChanges) -> Iterator[Finding]:
+    """Yield what one side alone has, by why the other lacks it."""
+    groups = {
+        "compare.left-out": cases.left_out,
+        "compare.not-reached": cases.not_reached,
+        "compare.not-planned": cases.not_planned,
+        "compare.added": cases.added,
+    }
+    for code, ids in groups.items():
+        tests = list(dict.fromkeys("/".join(name.split("/")[:2]) for name in ids))
+        if ids:
+            yield Finding(code, Level.NOTE, {"count": len(ids), "tests": tests}, results=ids)
+
+
+def _seen(results: Frame, threshold: float) -> dict[str, float]:
+    """Return by class the relative change that would have shown in half of its results, the least first."""
+    seen = polars.max_horizontal(2 * polars.col("margin").median(), polars.lit(math.log1p(threshold))).exp() - 1
+    known = results.filter(polars.col("margin").is_not_null()).group_by("class").agg(seen.alias("seen"))
+    return dict(sorted(known.iter_rows(), key=lambda one: (one[1], one[0])))
+
+
+def _detectable(results: Frame, threshold: float) -> Iterator[Finding]:
+    seen = list(_seen(results, threshold).items())
+    if len(seen) == 1:
+        yield note("compare.detectable", least=seen[0][1], least_class=seen[0][0])
+    elif seen:
+        (least_class, least), (most_class, most) = seen[0], seen[-1]
+        facts = {"least": least, "least_class": least_class, "most": most, "most_class": most_class}
+        yield note("compare.detectable-range", **facts)
+
+
+def _noise(base: Sequence[Run], new: Sequence[Run]) -> Finding:
+    """Return where the noise between runs is from."""
+    if min(len(base), len(new)) > 1:
+        return note("compare.noise-of-runs")
+    return note("compare.noise-calibrated" if new[-1].header.get("noise") else "compare.noise-assumed")
+
+
+def _next(base: Sequence[Run], new: Sequence[Run], outcome: Outcome, facts: Facts) -> Iterator[Finding]:
+    if base[-1].modelled or new[-1].modelled:
+        return
+    if outcome is Outcome.FAILS and same_machine(base[-1], new[-1]):
+        yield note("compare.explain", new=str(new[-1].path))
+    elif facts["untestable"] and min(len(base), len(new)) < 2:
+        yield note("compare.more-runs", base=str(base[0].path), new=str(new[0].path))
+    elif outcome is Outcome.UNCLEAR:
+        yield note("compare.calibrate")
+
+
+def _tables(results: Frame, found: Sequence[Blame]) -> Iterator[Table]:
+    values = (Column("base", Kind.VALUE), Column("new", Kind.VALUE), Column("speed", Kind.CHANGE, interval=True))
+    columns = (Column("between", Kind.PATH), Column("called"), Column("bytes", Kind.SIZE), *values)
+    size = polars.col("change").abs()
+    if found:
+        ordered = polars.concat([one.results.sort("p", size, descending=[False, True]) for one in found])
+        yield Table("compare.changed", _named(ordered), columns, first=_FEW_ROWS)
+    else:
+        unclear = results.filter(polars.col("verdict") == UNCLEAR, size > _LEAST_SHOWN).sort(size, descending=True)
+        if unclear.height:
+            yield Table("compare.unclear", _named(unclear), columns, first=_FEW_ROWS)
+    every = (Column("id"), *values, Column("verdict"))
+    yield Table("compare.results", results.select(*KEY, "title", *_SHOWN), every, detail=True)
+
+
+def _named(results: Frame) -> Frame:
+    """Return results with the path and the method that a screen shows."""
+    lines = list(results.iter_rows(named=True))
+    between = polars.Series("between", [result_path(line) for line in lines], polars.String)
+    called = polars.Series("called", [method_name(line["way"]) for line in lines], polars.String)
+    return results.with_columns(between, called).select(*KEY, "between", "called", "bytes", *_SHOWN)
