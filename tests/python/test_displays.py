@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable
+from itertools import pairwise
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -12,14 +13,19 @@ import modelled_run as made
 import pytest
 
 import linkscope
-from linkscope.analysis.curves import CurveSet
-from linkscope.analysis.matrices import Matrix
-from linkscope.analysis.overview import overview
+from linkscope.answers import side_by_side
+from linkscope.answers.tables import tables
 from linkscope.errors import LinkscopeError
+from linkscope.figures.run import Run
 from linkscope.messages.catalog import sentence
+from linkscope.messages.numbers import number
+from linkscope.render.svg.axis import x_axis
+from linkscope.render.svg.curve import MOST_SERIES, curves
+from linkscope.render.svg.plot import draw
 from linkscope.report import choose_text, explain_text, wording
 from linkscope.report.curve_sheet import curve_sheet
 from linkscope.report.html import render, render_runs
+from linkscope.results.run_file import RunFile
 
 RUNS = Path(__file__).parents[1] / "fixtures" / "runs"
 DEFAULT, PACKETS = RUNS / "h200x4-default.jsonl", RUNS / "h200x4-packets.jsonl"
@@ -68,22 +74,19 @@ def test_what_a_run_file_says_is_text_in_a_notebook_and_in_pictures(tmp_path: Pa
 
 
 @pytest.mark.parametrize("path", [DEFAULT, PACKETS], ids=lambda path: path.stem)
-def test_every_matrix_and_curve_is_drawn_with_its_figures(path: Path) -> None:
-    run = linkscope.read(path)
+def test_every_matrix_and_curve_is_drawn_with_its_results(path: Path) -> None:
+    run = Run.of(path)
     drawn = 0
-    for table in overview(run.rows, run.node).tables:
-        values = [cell.headline.value.median for cell in table.flat if cell.headline is not None]
-        if not isinstance(table, Matrix | CurveSet) or len(values) < 2:
+    for table in tables(run.results):
+        values = table.frame["value"].drop_nulls().to_list()
+        if table.layout == "list" or len(values) < 2:
             continue
-        picture = run.plot(table.heading.title)
-        found = texts(picture.svg)
-        assert picture.title == table.heading.title
-        assert " ".join(table.heading.title.split()) in " ".join(found)
-        if isinstance(table, Matrix):
-            assert [text for text in found if text in map(wording.value, values)]
-            assert set(table.row_ids) <= set(found)
-        else:
-            assert set(filter(None, table.names)) <= set(found)
+        found = texts(draw(table, run).svg)
+        if table.layout == "matrix":
+            assert {number(value) for value in values if table.facts["unit"] == "GB/s"} <= set(found)
+            assert set(filter(None, table.frame["from"])) <= set(found)
+        elif table.frame["series"].n_unique() <= MOST_SERIES:
+            assert set(filter(None, table.frame["series"])) <= set(found)
         drawn += 1
     assert drawn
 
@@ -109,9 +112,9 @@ def test_a_picture_is_saved_as_svg(tmp_path: Path) -> None:
 
 def test_there_may_be_nothing_to_draw() -> None:
     run = linkscope.read(RUNS / "h200x4-direct.jsonl")
-    with pytest.raises(LinkscopeError, match="no matrix or curve with two figures"):
+    with pytest.raises(LinkscopeError, match="no matrix or curve"):
         run.plot()
-    with pytest.raises(LinkscopeError, match="no table has the word xyzzy"):
+    with pytest.raises(LinkscopeError, match="xyzzy"):
         run.plot("xyzzy")
 
 
@@ -142,13 +145,37 @@ def test_of_tables_that_differ_in_size_the_largest_is_drawn_and_a_workload_as_ba
     assert wording.MODELLED in html
 
 
-def test_of_many_series_a_picture_names_what_stands_for_all_and_fills_nothing_black() -> None:
-    series = [(f"pair {i}", "gpu:0", "gpu:1", 390.0 + i) for i in range(15)]
-    picture = made.run(2, made.size_curves("sizes", series, sizes=4)).plot("sizes")
-    shown = texts(picture.svg)
-    assert "median of 15 series" in shown
-    assert "lowest to highest of them" in shown
-    assert re.search(r"\.middle\{[^}]*fill: ?none", picture.svg)
+def many(count: int, odd: float = 1.0) -> RunFile:
+    """Return a sweep of ``count`` alike series, the last of which is ``odd`` times as fast."""
+    series = [(f"pair {i}", "gpu:0", "gpu:1", 390.0 * (odd if i == count - 1 else 1.0)) for i in range(count)]
+    return made.run(2, made.size_curves("sizes", series, sizes=18))
+
+
+def test_of_many_series_a_picture_has_what_they_span_and_the_odd_ones() -> None:
+    (table,) = tables(Run.of(many(40, odd=0.2)).results)
+    found = curves(table, "sizes")
+    assert found.many == 40
+    assert [one.name for one in found.series] == ["pair 39"]
+    last = found.span[-1]
+    assert last.low == pytest.approx(0.2 * last.high, rel=0.05)
+    assert last.y == pytest.approx(last.high, rel=0.05)
+    (table,) = tables(Run.of(many(5)).results)
+    assert [one.name for one in curves(table, "sizes").series] == [f"pair {number}" for number in range(5)]
+
+
+def test_a_zero_stands_left_of_what_a_logarithmic_axis_begins_with() -> None:
+    axis = x_axis([0.0, 4.0, 8.0, 16.0, 32.0], 0.0, 100.0)
+    steps = [b - a for a, b in pairwise(map(axis.at, (0.0, 4.0, 8.0)))]
+    assert steps[0] == pytest.approx(steps[1])
+
+
+def test_series_of_runs_have_a_colour_each_and_runs_a_dash() -> None:
+    runs = [RunFile.read(RUNS / f"cpu-{number}.jsonl") for number in (1, 2)]
+    for table in side_by_side.curves([Run.of(run) for run in runs]):
+        found = curves(table, "both").series
+        assert len({(one.colour, one.dash) for one in found}) == len(found)
+        assert len({one.dash for one in found}) == 2
+        assert len({one.colour for one in found}) == len({one.name for one in found})
 
 
 def test_a_page_never_takes_the_place_of_its_run(tmp_path: Path) -> None:

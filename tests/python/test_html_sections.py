@@ -13,7 +13,6 @@ from linkscope.analysis.choose import choose
 from linkscope.analysis.figures import figures
 from linkscope.analysis.overview import overview
 from linkscope.report import wording
-from linkscope.report.heat_svg import SHORT, heat_svg
 from linkscope.report.html import render
 from linkscope.report.html_glance import OTHER, glance
 from linkscope.report.html_limits import fitted
@@ -160,13 +159,6 @@ def test_maps_have_a_best_way_at_every_size(recorded: RunFile) -> None:
 
 def test_the_download_has_the_runs_own_name(recorded: RunFile) -> None:
     assert re.findall(r'data-file="([^"]*)"', render(recorded)) == ["h200x4-default"]
-
-
-def test_a_picture_says_what_its_frames_mean_where_it_has_any(recorded: RunFile) -> None:
-    one = next(section for section in sections(recorded) if section.kind == "matrix")
-    framed = tuple(tuple(heat and replace(heat, short=True) for heat in line) for line in one.heat)
-    assert SHORT not in heat_svg(one)[0]
-    assert heat_svg(replace(one, heat=framed))[0].count(SHORT) == 1
 
 
 def test_no_first_line_of_a_page_holds_what_is_no_rival() -> None:

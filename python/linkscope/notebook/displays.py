@@ -14,15 +14,18 @@ from linkscope.analysis.choose import Choices
 from linkscope.analysis.explain import Diagnosis, explain
 from linkscope.analysis.overview import overview
 from linkscope.analysis.reproduce import Reproduction
-from linkscope.analysis.workloads import WorkloadTable
+from linkscope.analysis.workloads import WorkloadTable, workloads
 from linkscope.answers.answer import Answer
 from linkscope.answers.topology import topology
 from linkscope.displayed import Picture
 from linkscope.errors import LinkscopeError
+from linkscope.figures.run import Run
 from linkscope.machine.node import Node
+from linkscope.machine.paths import Paths
 from linkscope.messages.catalog import message, sentence
 from linkscope.notebook.recorded_html import recorded_html
 from linkscope.render import html as page
+from linkscope.render.svg.plot import plot
 from linkscope.report import (
     brief_text,
     calibration_text,
@@ -139,9 +142,8 @@ words.register(WorkloadTable, workload_text.verdict)
 
 @picture.register
 def _(found: RunFile, table: str | None = None) -> Picture:
-    from linkscope.report.table_picture import table_picture
-
-    return table_picture(found, table)
+    asked = () if table is not None else workloads(found.rows, Paths(found.node))
+    return picture(asked[0]) if asked else plot(Run.of(found), table)
 
 
 @picture.register

@@ -9,7 +9,7 @@ from functools import cache
 from importlib.resources import files
 from typing import Any
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
+from jinja2 import Environment, PackageLoader, StrictUndefined, Template
 from markupsafe import Markup
 
 from linkscope.answers.answer import Answer, Table
@@ -33,7 +33,12 @@ _TONES = {
 
 def part(answer: Answer) -> str:
     """Return an answer as an element that needs nothing around it: its first screen."""
-    return _environment().get_template("part.jinja").render(answer=answer, who=_who(answer.runs), style=_part_style())
+    return template("part.jinja").render(answer=answer, style=_part_style())
+
+
+def template(name: str) -> Template:
+    """Return a template of this folder."""
+    return _environment().get_template(name)
 
 
 def _who(runs: Sequence[RunHead]) -> str:
@@ -58,7 +63,7 @@ def _environment() -> Environment:
     )
     found.globals.update(sentence=sentence, commands=commands, message=message, fill=fill, cells=cells, Level=Level)
     found.globals.update(tone=tone, rows=_rows, left_out=_left_out, packed_csv=_packed_csv)
-    found.globals.update(heat_map=_heat_map, curves_of=_curves, palette=_palette, terminal=terminal)
+    found.globals.update(heat_map=_heat_map, curves_of=_curves, palette=_palette, who=_who)
     return found
 
 

@@ -113,17 +113,23 @@ def _evenly(points: Sequence[CurvePoint]) -> Sequence[CurvePoint]:
 
 
 def _styled(series: Sequence[Series]) -> list[Series]:
-    """Return series with a colour each and a dash a run; a colour a run where all have one name; else a colour each
-    while they last, then the next dash."""
-    names, runs = (list(dict.fromkeys(part)) for part in ([one.name for one in series], [one.run for one in series]))
-    styled = []
-    for number, one in enumerate(series):
-        place = (runs.index(one.run), 0) if len(names) == 1 else (names.index(one.name), runs.index(one.run))
-        if len(runs) == 1:
-            place = number, number // SERIES
-        style = {"colour": f"s{place[0] % SERIES}", "dash": DASHES[place[1] % len(DASHES)]}
-        styled.append(Series(**{**one.__dict__, **style}))
-    return styled
+    """Return series, each with its colour and dash.
+
+    Each has a colour while these last; then what is named first has one, "quad: gpu:0 > gpu:1", and the method a dash.
+    Of several runs a series has a colour and a run a dash; a run has a colour where all have one name.
+    """
+    parts = [(one.name, one.run) for one in series]
+    if len({run for _, run in parts}) == 1:
+        halves = [one.name.rpartition(", ") for one in series]
+        parts = [(one.name, "") for one in series] if len(series) <= SERIES else [(a, b) for a, _, b in halves]
+    elif len({name for name, _ in parts}) == 1:
+        parts = [(run, "") for _, run in parts]
+    first, second = (list(dict.fromkeys(some)) for some in zip(*parts, strict=True)) if parts else ([], [])
+    places = [(first.index(a), second.index(b)) for a, b in parts]
+    return [
+        Series(**{**one.__dict__, "colour": f"s{colour % SERIES}", "dash": DASHES[dash % len(DASHES)]})
+        for one, (colour, dash) in zip(series, places, strict=True)
+    ]
 
 
 def _collapsed(series: Sequence[Series]) -> tuple[list[Series], tuple[CurvePoint, ...]]:
@@ -152,11 +158,11 @@ def svg(found: Curves) -> str:
     x = x_axis(sorted({point.x for point in points}), LEFT + 10, WIDTH - RIGHT - 10)
     low = min([point.low for point in points] + limits)
     y = y_axis(low, max([point.high for point in points] + limits), HEIGHT - BOTTOM, TOP)
-    turns = all(point.other is not None for one in found.series for point in one.points) and not found.span
+    turns = all(point.other is not None for one in found.series for point in one.points)
     parts = [
         f'<svg class="curves" viewBox="0 0 {WIDTH} {HEIGHT}" role="img" data-log="{int(y.log)}" '
         f'data-area="{LEFT} {WIDTH - RIGHT} {TOP} {HEIGHT - BOTTOM}" data-unit="{escape(found.unit)}"'
-        f' data-turns="{int(turns)}"><title>{escape(found.title)}</title>'
+        f' data-turns="{"" if found.span else int(turns)}"><title>{escape(found.title)}</title>'
         f"<desc>{escape(_description(found))}</desc>",
         _x_ticks(x, sorted({point.x for point in points}), found),
         _y_ticks(y, found.unit),
@@ -217,7 +223,7 @@ def _drawn(one: Series, number: int, found: Curves, x: PixelAxis, y: PixelAxis) 
     band = _band([(x.at(point.x), y.at(point.low), y.at(point.high)) for point in one.points])
     marks = "".join(_mark(point, one, found, x, y) for point in one.points)
     return (
-        f'<g class="series" data-series="{number}"><path class="band" d="{band}" fill="{colour}" opacity="0.25"/>'
+        f'<g class="line" data-series="{number}"><path class="band" d="{band}" fill="{colour}" opacity="0.25"/>'
         f'<polyline points="{line}" fill="none" stroke="{colour}" stroke-width="2" stroke-linejoin="round"{dash}/>'
         f"{marks}</g>"
     )
@@ -279,12 +285,10 @@ def legend(found: Curves) -> str:
     return "; ".join(words)
 
 
-def draw(table: Table, title: str, mark: str, facts: str) -> Picture | None:
-    """Return the picture with its legend as a picture of its own; None without a point."""
+def draw(table: Table, title: str, mark: str, facts: str) -> Picture:
+    """Return the picture with its legend as a picture of its own. The table must have a point."""
     found = curves(table, title)
     drawn = svg(found).replace("<svg ", f'<svg width="{WIDTH}" height="{HEIGHT}" ', 1)
-    if not drawn:
-        return None
     entries = names(found)
     step = 52 + LETTER * 1.15 * max((len(name) for _, name, _ in entries), default=0)
     columns = max(1, min(len(entries), int(WIDTH / step)))

@@ -11,7 +11,7 @@ from linkscope.render.svg.colours import LIGHT
 FONT = "system-ui, 'Segoe UI', 'Helvetica Neue', Arial, 'DejaVu Sans', 'Liberation Sans', sans-serif"
 EDGE, TITLE, LINE = 14, 22, 17
 """Pixels: around the picture, of a line of the title, and of a line of small letters."""
-LETTER, TITLE_LETTER = 6.6, 8.4
+LETTER, TITLE_LETTER = 6.6, 9.0
 """Pixels that a letter takes."""
 WIDEST = 800
 """Pixels to which a long title may widen a small picture."""

@@ -31,11 +31,12 @@ class HeatCell:
 
 @dataclass(frozen=True)
 class HeatMap:
-    """``rows``: name and cells, None where nothing was measured."""
+    """``rows``: name and cells, None where nothing was measured. ``shares``, ``slow``: whether any cell has one."""
 
     columns: tuple[str, ...]
     rows: tuple[tuple[str, tuple[HeatCell | None, ...]], ...]
-    legend: str
+    shares: bool
+    slow: bool
 
 
 def heat_map(table: Table) -> HeatMap:
@@ -46,10 +47,8 @@ def heat_map(table: Table) -> HeatMap:
     low, high = min([*known, FLOOR * max(known)]) if known else 0.0, max(known, default=0.0)
     found = {place: _cell(line, value, low, high) for place, line in lines.items()}
     rows = [(name, tuple(found.get((name, other)) for other in columns)) for name in names]
-    slow = any(cell.slow for cell in found.values())
-    shares = any(cell.share for cell in found.values())
-    words = [*(["small: % of peak"] if shares else []), *(["framed: slow"] if slow else [])]
-    return HeatMap(tuple(columns), tuple(rows), "; ".join(words))
+    shares, slow = (any(getattr(cell, name) for cell in found.values()) for name in ("share", "slow"))
+    return HeatMap(tuple(columns), tuple(rows), shares, slow)
 
 
 def _cell(line: Mapping[str, Any], column: Column, low: float, high: float) -> HeatCell:
@@ -57,13 +56,15 @@ def _cell(line: Mapping[str, Any], column: Column, low: float, high: float) -> H
     if value is None:
         return HeatCell(str(line.get("status") or "-"), told=str(line.get("reason") or ""))
     share = line.get("of_peak")
-    interval = cells.interval(line, column)
+    ratio, interval = line.get("ratio"), cells.interval(line, column)
+    told = [f"95% interval {interval}"] if interval else []
+    told += [f"{numbers.percent(ratio)} of expected"] if ratio is not None else []
     return HeatCell(
         cells.cell(line, column).removesuffix("!"),
         f"h{heat_step(value, low, high)}" if isinstance(value, (int, float)) else "",
-        bool(column.mark and line[column.mark]),
+        bool(column.mark and line[column.mark] in (True, "!")),
         numbers.percent(share) if share is not None else "",
-        f"95% interval {interval}" if interval else "",
+        ", ".join(told),
     )
 
 
@@ -81,8 +82,9 @@ def draw(table: Table, title: str, mark: str, facts: str) -> Picture:
         parts.append(text(left - 8, top + _HEIGHT / 2 + 4, name, 13, "dim", 400, "end"))
         parts += [_drawn(cell, left + j * step, top, step) for j, cell in enumerate(line) if cell is not None]
     height = _HEAD + _HEIGHT * len(found.rows) + 20
-    parts.append(text(left, height - 4, found.legend, 12, "dim"))
-    width = max(left + step * len(found.columns), left + LETTER * len(found.legend))
+    legend = "; ".join([*(["small: % of peak"] if found.shares else []), *(["framed: slow"] if found.slow else [])])
+    parts.append(text(left, height - 4, legend, 12, "dim"))
+    width = left + max(step * len(found.columns), LETTER * len(legend))
     return framed(title, mark, facts, "".join(parts), width, height)
 
 

@@ -12,9 +12,9 @@ from linkscope.displayed import Picture
 from linkscope.machine.node import Device, Link, Node
 from linkscope.messages import numbers
 from linkscope.render.svg.colours import LIGHT
-from linkscope.render.svg.drawing import document, text
+from linkscope.render.svg.drawing import EDGE, document, text
 from linkscope.render.svg.node_colours import MOST_LABELS, LinkStyles, Reached, is_host_fabric
-from linkscope.render.svg.node_layout import Box, NodeLayout, arc_drop, lay_out
+from linkscope.render.svg.node_layout import HEADER, Box, NodeLayout, arc_drop, lay_out
 
 MARK = "machine model, not measured"
 
@@ -28,26 +28,28 @@ class _Line:
     points: tuple[tuple[float, float], ...]
 
 
-def draw(node: Node, found: Reached | None = None) -> Picture:
+def draw(node: Node, found: Reached | None = None, *, titled: bool = True) -> Picture:
     """Return the picture; links by their peak, or by what they reach of what is expected where ``found`` says so."""
     layout = lay_out(node)
     styles = LinkStyles(node.links, found)
     lines = [line for link in node.links if (line := _line(link, layout, node)) is not None]
     legend, height, legend_width = _legend(styles, layout.bottom + 44)
-    width = max(layout.width + (46 if _has_bracket(lines, layout) else 0), legend_width, _header_width(node))
+    width = max(layout.width + (46 if _has_bracket(lines, layout) else 0), legend_width)
+    width = max(width, _header_width(node)) if titled else width
+    cut = 0 if titled else HEADER - EDGE
     body = [
-        *_header(node, width),
+        f'<g transform="translate(0 {-cut})">',
+        *(_header(node, width) if titled else ()),
         f'<g transform="translate({(width - layout.width) / 2:.1f} 0)">',
         *(_draw_line(line, styles) for line in sorted(lines, key=lambda line: styles.width(line.link))),
         *(_draw_box(device, layout.boxes[device.id], styles) for device in node.devices),
         *_labels(lines, layout, styles),
         "</g>",
         *legend,
+        "</g>",
     ]
-    title = f"{node.name}: {_summary(node)}"
-    return Picture(
-        node.name, document(title, _description(node, styles), "".join(body), width, layout.bottom + height + 60)
-    )
+    title, height = f"{node.name}: {_summary(node)}", layout.bottom + height + 60 - cut
+    return Picture(node.name, document(title, _description(node, styles), "".join(body), width, height))
 
 
 def _line(link: Link, layout: NodeLayout, node: Node) -> _Line | None:

@@ -1,0 +1,276 @@
+"""Page: runs as one self-contained HTML page, made of the answers to the questions that are asked of them.
+
+It loads nothing, prints, and can be read without scripts. Pictures are SVG and tables are HTML: a library of plots
+would add megabytes to each page and draw what neither prints nor follows the reader's colours.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import polars
+from markupsafe import Markup
+
+from linkscope.answers.answer import Answer, Outcome, Table
+from linkscope.answers.questions import QUESTIONS, ask
+from linkscope.answers.side_by_side import curves, names, side_by_side
+from linkscope.answers.tables import TEST, tables
+from linkscope.answers.tiles import Tile, tiles
+from linkscope.errors import LinkscopeError
+from linkscope.figures.columns import RATE
+from linkscope.figures.run import Run
+from linkscope.messages import numbers
+from linkscope.messages.catalog import message, named, problem
+from linkscope.messages.finding import Finding, Level, note
+from linkscope.render.html import packed, template
+from linkscope.render.svg.node import draw
+from linkscope.render.svg.node_colours import Checked, reached
+from linkscope.render.terminal import node_name
+from linkscope.whole_file import put_whole
+
+MOST_TABLES = 60
+"""Tables of a chapter; the list of all results has what the others hold."""
+MOST_ANALYZED = 5000
+"""Results up to which the page has the analyses; `linkscope analyze` has them of any run."""
+MOST_RUNS = 12
+"""Runs side by side on one page."""
+MOST_RAW = 1_500_000
+"""Bytes of the run file up to which the page holds it."""
+_KEY = ("id", "place", "figure")
+"""Columns that tell results apart."""
+_DEVICE = re.compile(r"(?:gpu|numa):\d+")
+_QUESTIONS = ("explain", "show", "choose")
+"""Questions whose first screens are the page's, in this order."""
+_DETAILS = {"explain": "Checked results", "choose": "Methods by size", "analyze": "Analyses", "show": "Run"}
+_LAYOUTS = {"matrix": "Matrices", "curve": "Curves", "list": "Lists"}
+_EXPORTED = (
+    *("id", "title", "movement", "path", "way", "memories", "bytes", "value", "value_low", "value_high", "unit"),
+    *("peak_gbps", "of_peak", "n", "replicates", "clock", "cache", "load", "status", "reason"),
+)
+_TERMS = ("page.clock", "page.bytes", "page.cache", "page.interval", "page.peak", "page.verified", "page.collective")
+
+
+@dataclass(frozen=True)
+class PageChapter:
+    """What can be unfolded below the answers. ``left_out``: tables that only the list of all results holds."""
+
+    anchor: str
+    title: str
+    tables: tuple[Table, ...]
+    findings: tuple[Finding, ...] = ()
+    brief: str = ""
+    left_out: int = 0
+
+
+@dataclass(frozen=True)
+class Page:
+    """What the template shows. ``mark``: that nothing was measured; ``runs``: (name, answer) of several runs."""
+
+    title: str
+    opening: Answer
+    answers: tuple[Answer, ...]
+    chapters: tuple[PageChapter, ...]
+    mark: str = ""
+    picture: str = ""
+    tiles: tuple[dict[str, str], ...] = ()
+    runs: tuple[dict[str, Any], ...] = ()
+    state: tuple[tuple[str, str], ...] = ()
+    results: str = ""
+    raw: str = ""
+    file: str = ""
+    version: str = ""
+
+    @property
+    def warnings(self) -> tuple[Finding, ...]:
+        """Return the warnings of all answers, each once."""
+        every = [found for one in (self.opening, *self.answers) for found in one.at(Level.WARNING)]
+        return tuple({(found.code, str(found.facts)): found for found in every}.values())
+
+    @property
+    def next(self) -> tuple[Finding, ...]:
+        """Return the next steps of all answers, each once."""
+        return tuple({found.code: found for one in self.answers for found in one.next}.values())
+
+    @property
+    def glossary(self) -> list[tuple[str, str]]:
+        """Return what the codes and columns of the page mean, by their name."""
+        said = [found.code for one in self.answers for found in (one.headline, *one.findings, *one.details)]
+        keys = [table.key for one in self.answers for table in one.tables]
+        longs = {code: message(code).long.strip() for code in dict.fromkeys((*said, *keys, *_TERMS))}
+        return [(code.partition(".")[2].replace("-", " "), text) for code, text in longs.items() if text]
+
+
+def write_page(runs: Sequence[Run], path: Path) -> None:
+    """Write the page of a run, or of several side by side, whole or not at all. Raises LinkscopeError."""
+    if not runs:
+        raise problem("page.nothing")
+    if len(runs) > MOST_RUNS:
+        raise problem("page.too-many", runs=len(runs), most=MOST_RUNS)
+    if any(os.path.realpath(run.path) == os.path.realpath(path) for run in runs):
+        raise problem("page.is-run", path=path)
+    write(page(runs), path)
+
+
+def write(text: str, path: Path) -> None:
+    """Write a page whole or not at all. Raises LinkscopeError."""
+    try:
+        put_whole(path, text.encode())
+    except OSError as error:
+        raise problem("page.unwritable", path=path, why=error.strerror or str(error)) from error
+
+
+def page(runs: Sequence[Run]) -> str:
+    """Return the text of the page."""
+    return text_of(_of_run(runs[0]) if len(runs) == 1 else _of_runs(runs))
+
+
+def text_of(found: Page) -> str:
+    """Return a page as text."""
+    return template("page.jinja").render(page=found)
+
+
+def _of_run(run: Run) -> Page:
+    answers = [answer for question in _QUESTIONS if (answer := _asked(question, run)) is not None]
+    checked = _checked(answers)
+    results = run.results.join(checked, on=_KEY, how="left", maintain_order="left")
+    found = reached(_compared(results), run.paths, _named(answers[0])) if checked.height and not run.modelled else None
+    return Page(
+        title=f"{node_name(answers[0].run)} · linkscope",
+        opening=answers[0],
+        answers=tuple(answers),
+        chapters=tuple(_chapters(run, answers, results)),
+        mark="MODEL, nothing measured" if run.modelled else "",
+        picture=Markup(draw(run.node, found, titled=False).svg),
+        tiles=tuple(_tile(one, run.library) for one in tiles(results)),
+        state=tuple(_flat(run.header.get("state", {}), "")),
+        results=packed(run.results.select(_EXPORTED).write_csv()),
+        raw=_raw(run),
+        file=run.path.stem,
+        version=str(run.header.get("version", "?")),
+    )
+
+
+def _of_runs(runs: Sequence[Run]) -> Page:
+    """Return the page of several runs; changes are from the first."""
+    each = [next(found for name in _QUESTIONS if (found := _asked(name, run)) is not None) for run in runs]
+    compared = _asked("compare", *runs)
+    tests, every = side_by_side(runs)
+    pictures = tuple(curves(runs))
+    chapters = [
+        PageChapter(
+            "compare", "Changes", _detailed(compared) if compared else (), compared.details if compared else ()
+        ),
+        PageChapter("curve", "Curves", pictures, brief=numbers.count(len(pictures), "table")),
+        PageChapter("every", "Every result", (every,)),
+    ]
+    opening = compared or Answer("report", tuple(one.run for one in each), note("page.runs", runs=len(runs)))
+    beside = Answer("report", opening.runs, note("page.runs", runs=len(runs)), tables=(tests,))
+    return Page(
+        title=f"{', '.join(names(runs))} · linkscope",
+        opening=opening,
+        answers=(opening, beside),
+        chapters=tuple(one for one in chapters if one.tables or one.findings),
+        mark="MODEL, nothing measured" if any(run.modelled for run in runs) else "",
+        runs=tuple(
+            {"name": name, "answer": one, "picture": Markup(draw(run.node, titled=False).svg)}
+            for name, one, run in zip(names(runs), each, runs, strict=True)
+        ),
+        file="-".join(run.path.stem for run in runs[:3]),
+        version=str(runs[0].header.get("version", "?")),
+    )
+
+
+def _asked(question: str, *runs: Run) -> Answer | None:
+    """Return the answer; None for a question that does not fit the runs."""
+    try:
+        return ask(question, *runs) if question in QUESTIONS else None
+    except LinkscopeError:
+        return None
+
+
+def _checked(answers: Sequence[Answer]) -> polars.DataFrame:
+    """Return ratio and ``slow`` of each checked result, by ``_KEY``."""
+    found = next((table.frame for one in answers for table in one.tables if table.key == "explain.checked"), None)
+    if found is None:
+        words = dict.fromkeys(_KEY, polars.String)
+        return polars.DataFrame(schema={**words, "ratio": polars.Float64, "slow": polars.Boolean})
+    return found.select(*_KEY, "ratio", (polars.col("outcome") == Outcome.FAILS.value).alias("slow"))
+
+
+def _compared(results: polars.DataFrame) -> Iterator[Checked]:
+    """Yield the rates that were compared with what is expected."""
+    rates = results.filter(polars.col("ratio").is_not_null(), polars.col("unit") == RATE, polars.col("members") == "")
+    for line in rates.iter_rows(named=True):
+        kind = f"{line['movement']} {line['way']}"
+        yield Checked(line["source"], line["destination"], kind, line["ratio"], line["slow"])
+
+
+def _named(answer: Answer) -> frozenset[str]:
+    """Return the devices that the headline and the causes below it name."""
+    found = [answer.headline, *answer.at(Level.ERROR)] if answer.outcome is Outcome.FAILS else []
+    return frozenset(_DEVICE.findall(" ".join(word for one in found for word in one.where)))
+
+
+def _chapters(run: Run, answers: Sequence[Answer], results: polars.DataFrame) -> Iterator[PageChapter]:
+    analyze = _asked("analyze", run) if results.height <= MOST_ANALYZED else None
+    for one in (*answers, *([analyze] if analyze is not None else [])):
+        found = one.tables if one.question == "analyze" else _detailed(one)
+        if one.question in _DETAILS and (found or one.details):
+            yield PageChapter(one.question, _DETAILS[one.question], found, one.details)
+    for layout, title in _LAYOUTS.items():
+        of_layout = results.filter(polars.col("layout") == layout)
+        tests = of_layout.select(TEST).unique(maintain_order=True)
+        if not tests.height:
+            continue
+        shown = tuple(tables(of_layout.join(tests.head(MOST_TABLES), on=TEST, how="semi", maintain_order="left")))
+        shares = layout == "matrix" and of_layout["of_peak"].is_not_null().any()
+        brief = numbers.count(tests.height, "table") + ("; small numbers: % of peak" if shares else "")
+        yield PageChapter(layout, title, shown, brief=brief, left_out=tests.height - len(shown))
+
+
+def _detailed(answer: Answer) -> tuple[Table, ...]:
+    """Return the tables that --full adds, without those of all results, which have their own chapters."""
+    return tuple(table for table in answer.tables if table.detail and not table.key.startswith("tables."))
+
+
+def _tile(one: Tile, library: str) -> dict[str, str]:
+    name = ", ".join(filter(None, (named("movement", one.movement), named("cache", one.where))))
+    low, high = one.values
+    value = f"{numbers.number_range(low, high)} GB/s" if one.unit == "GB/s" else numbers.time(low)
+    span = one.ratios or one.shares
+    share = f"{numbers.percent_range(*span)} of {'expected' if one.ratios else 'peak'}" if span else ""
+    return {
+        "title": name,
+        "value": value,
+        "share": share,
+        "how": ", ".join(filter(None, (one.way, numbers.size(one.bytes)))),
+    }
+
+
+def _flat(data: Any, prefix: str) -> Iterator[tuple[str, str]]:
+    """Yield nested data as dotted names and texts."""
+    if isinstance(data, dict):
+        for name, value in data.items():
+            yield from _flat(value, f"{prefix}.{name}" if prefix else str(name))
+    elif isinstance(data, list) and any(isinstance(value, (dict, list)) for value in data):
+        for number, value in enumerate(data):
+            yield from _flat(value, f"{prefix}.{number}")
+    elif isinstance(data, list):
+        yield from [(prefix, ", ".join(map(str, data)))] if data else []
+    elif data is not None:
+        yield prefix, str(data)
+
+
+def _raw(run: Run) -> str:
+    """Return the lines of the run file, packed; "" where they are too much for a page."""
+    if len(run.rows) * 2000 > 8 * MOST_RAW:
+        return ""
+    lines = [run.header, *(line for row in run.rows.values() for line in row.lines)]
+    found = packed("".join(json.dumps(line, separators=(",", ":")) + "\n" for line in lines))
+    return found if len(found) <= MOST_RAW else ""
