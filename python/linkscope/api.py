@@ -24,9 +24,6 @@ from linkscope.analysis.figures_in_parts import figures_of as _figures
 from linkscope.analysis.frames import export as _export
 from linkscope.analysis.frames import load as _load
 from linkscope.analysis.joined_runs import joined as _joined
-from linkscope.analysis.reproduce import Reproduction
-from linkscope.analysis.reproduce import reproduce as _reproduce
-from linkscope.analysis.study import load_study as _load_study
 from linkscope.analysis.workloads import WorkloadTable
 from linkscope.analysis.workloads import workloads as _workloads
 from linkscope.answers.answer import Answer
@@ -78,7 +75,6 @@ __all__ = [
     "LinkscopeError",
     "Listener",
     "Node",
-    "Reproduction",
     "Request",
     "RunFile",
     "WorkloadRequest",
@@ -305,9 +301,13 @@ def analyze(found: RunFile | str | os.PathLike[str], *questions: str) -> Answer:
 
 
 @typed_call()
-def reproduce(study: str, *runs: RunFile | str | os.PathLike[str]) -> Reproduction:
-    """A study's tables, figures and claims beside runs, read or named, of one node. Raises LinkscopeError."""
-    return _reproduce(_load_study(study), [run if isinstance(run, RunFile) else RunFile.read(run) for run in runs])
+def reproduce(study: str, *runs: RunFile | str | os.PathLike[str]) -> Answer:
+    """Return a study's claims, tables and curves beside runs, read or named, of one node.
+
+    ``.tables[0].frame`` has a line for each claim, ``.exit_code`` is 0 where all that can be tested hold. Raises
+    LinkscopeError.
+    """
+    return _ask("reproduce", *runs, study=study)
 
 
 @typed_call()

@@ -13,13 +13,13 @@ import pytest
 from jsonschema_rs import meta
 from typer.main import get_command
 
-from linkscope.analysis.study import study_names
 from linkscope.cli.listing import KINDS
 from linkscope.cli.main import app
 from linkscope.cli.man_page import declared_commands
 from linkscope.machine.described import machine_names
 from linkscope.plan.patterns import PATTERNS
 from linkscope.plan.suite import suite_names
+from linkscope.results.study import study_names
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCUMENTS = sorted(path for folder in (".", "docs", "machines", "bench") for path in (ROOT / folder).glob("*.md"))

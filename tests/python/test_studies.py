@@ -16,22 +16,22 @@ from browser import needs_browser, visit
 from launching import Ended, real_engine
 
 from linkscope import api
-from linkscope.analysis import study
-from linkscope.analysis.claims import Grounds, judge, selected
-from linkscope.analysis.figures import SCHEMA
-from linkscope.analysis.reproduce import fitted_places, reproduce, wheres
-from linkscope.analysis.study import Claim, load_study, study_names
+from linkscope.answers.answer import Answer
+from linkscope.answers.claims import Grounds, judge, selected
+from linkscope.answers.reproduce import fitted_places, wheres
 from linkscope.cli import main
 from linkscope.errors import LinkscopeError
+from linkscope.figures.columns import SCHEMA
 from linkscope.launch.job import Request
 from linkscope.launch.run import run
 from linkscope.machine.described import load_machine, machine_names
 from linkscope.machine.paths import Paths
 from linkscope.plan.suite import load_suite, suite_names
-from linkscope.report import reproduce_text
-from linkscope.report.html_study import render_study
+from linkscope.render import render
+from linkscope.results import study
 from linkscope.results.row import Row
 from linkscope.results.run_file import RunFile
+from linkscope.results.study import Claim, load_study, study_names
 
 __all__ = ["real_engine"]
 KIB = 1 << 10
@@ -110,38 +110,37 @@ RATES = grounds({"gbps": 50.0, "bytes": KIB, "tier": "single"}, {"gbps": 100.0, 
 @pytest.mark.parametrize(
     ("expected", "outcome"),
     [
-        ({"about": 75}, "agrees"),
-        ({"about": 90}, "differs"),
-        ({"about": 100, "pick": "most"}, "agrees"),
-        ({"between": [70, 80], "within": 0}, "agrees"),
-        ({"between": [10, 40], "within": 0}, "differs"),
-        ({"least": 45, "each": ["tier"], "within": 0}, "agrees"),
-        ({"least": 55, "each": ["tier"], "within": 0}, "differs"),
-        ({"most": 110}, "agrees"),
-        ({"most": 40}, "differs"),
-        ({"alike": 1.1, "each": ["bytes"]}, "agrees"),
-        ({"alike": 0.9, "each": ["bytes"]}, "differs"),
-        ({"about": 2, "figure": {"row": "copy", "bytes": 2048}, "over": {"row": "copy", "bytes": 1024}}, "agrees"),
-        ({"about": 50, "figure": {"row": "copy", "bytes": 2048}, "minus": {"row": "copy", "bytes": 1024}}, "agrees"),
-        ({"reaching": {"value": 90, "at": [1400, 1600]}}, "agrees"),
-        ({"reaching": {"value": 90, "at": [1030, 1100]}}, "differs"),
-        ({"reaching": {"value": 200, "at": [1400, 1600]}}, "differs"),
+        ({"about": 75}, "holds"),
+        ({"about": 90}, "fails"),
+        ({"about": 100, "pick": "most"}, "holds"),
+        ({"between": [70, 80], "within": 0}, "holds"),
+        ({"between": [10, 40], "within": 0}, "fails"),
+        ({"least": 45, "each": ["tier"], "within": 0}, "holds"),
+        ({"least": 55, "each": ["tier"], "within": 0}, "fails"),
+        ({"most": 110}, "holds"),
+        ({"most": 40}, "fails"),
+        ({"alike": 1.1, "each": ["bytes"]}, "holds"),
+        ({"alike": 0.9, "each": ["bytes"]}, "fails"),
+        ({"about": 2, "figure": {"row": "copy", "bytes": 2048}, "over": {"row": "copy", "bytes": 1024}}, "holds"),
+        ({"about": 50, "figure": {"row": "copy", "bytes": 2048}, "minus": {"row": "copy", "bytes": 1024}}, "holds"),
+        ({"reaching": {"value": 90, "at": [1400, 1600]}}, "holds"),
+        ({"reaching": {"value": 90, "at": [1030, 1100]}}, "fails"),
+        ({"reaching": {"value": 200, "at": [1400, 1600]}}, "fails"),
         ({"reaching": {"value": 90, "at": [8192, 8192]}}, "untested"),
         ({"about": 1, "figure": {"row": "other"}}, "untested"),
         ({"about": 1, "unit": "of peak"}, "untested"),
         ({"about": 1, "figure": {"row": "copy", "tier": "quad"}}, "untested"),
         ({"needs": "an application"}, "untested"),
-        ({"widest": {"longest": 2}}, "agrees"),
-        ({"widest": {"longest": 3}}, "differs"),
-        ({"widest": {"route": [1, 0, 6, 7]}}, "agrees"),
-        ({"widest": {"route": [1, 3, 7]}}, "differs"),
+        ({"widest": {"longest": 2}}, "holds"),
+        ({"widest": {"longest": 3}}, "fails"),
+        ({"widest": {"route": [1, 0, 6, 7]}}, "holds"),
+        ({"widest": {"route": [1, 3, 7]}}, "fails"),
         ({"widest": {"route": [1, 9]}}, "untested"),
     ],
 )
 def test_a_claim_agrees_differs_or_cannot_be_tested(expected: dict[str, Any], outcome: str) -> None:
     found = judge(claim(**expected), RATES)
-    assert found.outcome == outcome
-    assert found.why if outcome == "untested" else found.here
+    assert found.outcome.value == outcome
 
 
 def timed(name: str, seconds: list[float]) -> list[dict[str, Any]]:
@@ -152,86 +151,84 @@ def test_where_two_ways_cross_is_found_between_sizes() -> None:
     ways = grounds(*timed("a", [1, 2, 4, 8, 16]), *timed("b", [3, 3, 3, 3, 3]))
     asked = {"figure": {}, "crossing": {"below": {"row": "a"}, "above": {"row": "b"}, "at": [3 * KIB, 3 * KIB]}}
     found = judge(claim(**asked), ways)
-    assert found.outcome == "agrees"
-    assert found.here == "at 3 KiB"
+    assert found.outcome.value == "holds"
+    assert found.here.code == "reproduce.at"
+    assert found.here.facts["size"] == pytest.approx(3 * KIB)
     far = {"figure": {}, "crossing": {"below": {"row": "a"}, "above": {"row": "b"}, "at": [8 * KIB, 8 * KIB]}}
-    assert judge(claim(**far), ways).outcome == "differs"
+    assert judge(claim(**far), ways).outcome.value == "fails"
     turned = {"figure": {}, "crossing": {"below": {"row": "b"}, "above": {"row": "a"}, "at": [3 * KIB, 3 * KIB]}}
     never = judge(claim(**turned), ways)
-    assert (never.outcome, never.here) == ("differs", "the first is faster from 1 KiB to 16 KiB")
+    assert (never.outcome.value, never.here.code) == ("fails", "reproduce.first-faster")
+    assert never.here.facts["sizes"] == [KIB, 16 * KIB]
 
 
 def test_where_time_starts_to_grow_with_the_size() -> None:
     curve = grounds(*timed("copy", [1, 1, 1.1, 2.2, 4.4, 8.8]))
-    assert judge(claim(linear_from=4 * KIB), curve).outcome == "agrees"
-    assert judge(claim(linear_from=20 * KIB), curve).outcome == "differs"
+    assert judge(claim(linear_from=4 * KIB), curve).outcome.value == "holds"
+    assert judge(claim(linear_from=20 * KIB), curve).outcome.value == "fails"
 
 
 def test_the_pairs_below_a_limit_are_exactly_those() -> None:
     ends = [("gpu:0", "gpu:1", 5e-6), ("gpu:1", "gpu:0", 5e-6), ("gpu:0", "gpu:2", 9e-6)]
     pairs = grounds(*({"source": a, "destination": b, "seconds": time} for a, b, time in ends))
-    assert judge(claim(unit="us", below={"value": 8, "pairs": [[0, 1]]}), pairs).outcome == "agrees"
-    assert judge(claim(unit="us", below={"value": 8, "pairs": [[0, 1], [0, 2]]}), pairs).outcome == "differs"
-    assert judge(claim(unit="us", below={"value": 8, "pairs": [[0, 9]]}), pairs).outcome == "untested"
+    assert judge(claim(unit="us", below={"value": 8, "pairs": [[0, 1]]}), pairs).outcome.value == "holds"
+    assert judge(claim(unit="us", below={"value": 8, "pairs": [[0, 1], [0, 2]]}), pairs).outcome.value == "fails"
+    assert judge(claim(unit="us", below={"value": 8, "pairs": [[0, 9]]}), pairs).outcome.value == "untested"
 
 
 def test_what_is_said_of_one_machine_is_not_tested_on_another_of_the_study() -> None:
     lines = {"gbps": 72.0}
     said = claim(about=72, of="s822lc")
     own = grounds(lines, node="ac922", studied=("ac922", "s822lc"))
-    assert judge(said, own).why == "said of s822lc"
-    assert judge(said, grounds(lines, studied=("ac922", "s822lc"))).outcome == "agrees"
+    assert judge(said, own).here.code == "reproduce.said-of"
+    assert judge(said, grounds(lines, studied=("ac922", "s822lc"))).outcome.value == "holds"
 
 
 def test_a_claim_of_several_things_is_not_tested_by_some_of_them() -> None:
     both = {"row": "copy", "tier": ["single", "dual"]}
-    assert judge(claim(figure=both, each=["tier"], least=1), RATES).outcome == "agrees"
+    assert judge(claim(figure=both, each=["tier"], least=1), RATES).outcome.value == "holds"
     three = {"row": "copy", "tier": ["single", "dual", "quad"]}
-    assert judge(claim(figure=three, each=["tier"], least=1), RATES).why == "there is no figure of quad"
+    assert judge(claim(figure=three, each=["tier"], least=1), RATES).here.facts["group"] == "quad"
     narrow = {"row": "copy", "tier": "single"}
-    assert "to set beside" in judge(claim(figure=both, over=narrow, each=["tier"], least=0), RATES).why
+    assert judge(claim(figure=both, over=narrow, each=["tier"], least=0), RATES).here.code == "reproduce.no-other"
 
 
 def test_of_groups_the_most_may_count_alone() -> None:
     found = judge(claim(each=["tier"], across="most", about=100), RATES)
-    assert (found.outcome, found.here) == ("agrees", "100 GB/s (dual)")
-    assert judge(claim(each=["tier"], across="least", about=100), RATES).outcome == "differs"
+    assert (found.outcome.value, found.here.facts["group"], found.value) == ("holds", "dual", 100)
+    assert judge(claim(each=["tier"], across="least", about=100), RATES).outcome.value == "fails"
 
 
 def test_what_is_not_measured_around_a_size_is_not_tested() -> None:
     ways = grounds(*timed("a", [1, 2, 4]), *timed("b", [3, 3, 3]))
     asked = {"figure": {}, "crossing": {"below": {"row": "a"}, "above": {"row": "b"}, "at": [64 * KIB, 64 * KIB]}}
-    assert judge(claim(**asked), ways).why == "not measured at sizes around 64 KiB"
-    assert judge(claim(reaching={"value": 40, "at": [KIB, KIB]}), RATES).outcome == "untested"
-
-
-def test_a_reproduction_shows_itself_and_writes_its_page(modelled: Path, tmp_path: Path) -> None:
-    found = api.reproduce("pearson23", modelled)
-    found.report(tmp_path / "page.html")
-    assert (tmp_path / "page.html").read_text() == render_study(found)
-    assert reproduce_text.verdict(found) in repr(found)
-    assert found.study.title.split()[0] in str(found._repr_html_())
+    assert judge(claim(**asked), ways).here.facts == {"size": 64 * KIB}
+    assert judge(claim(reaching={"value": 40, "at": [KIB, KIB]}), RATES).outcome.value == "untested"
 
 
 def test_a_row_that_is_ok_counts_before_one_that_is_not(modelled: Path) -> None:
     run = RunFile.read(modelled)
     skipped = [Row.from_json({**row.raw, "status": "skipped", "reason": "budget used up"}) for row in run.rows]
     without = replace(run, rows=tuple(skipped))
-    whole = reproduce(load_study("pearson23"), [run]).counts
+    whole = claims(api.reproduce("pearson23", run))
     for runs in ([without, run], [run, without]):
-        assert reproduce(load_study("pearson23"), runs).counts == whole
+        assert claims(api.reproduce("pearson23", *runs)).equals(whole)
     foreign = [replace(row, case={**row.case, "suite": "other"}) for row in run.rows]
-    with pytest.raises(LinkscopeError, match="has nothing that pearson23 measures"):
-        reproduce(load_study("pearson23"), [replace(run, rows=tuple(foreign))])
+    with pytest.raises(LinkscopeError, match="linkscope run pearson23"):
+        api.reproduce("pearson23", replace(run, rows=tuple(foreign)))
     node = {**run.header["node"], "modelled": False}
     elsewhere = replace(run, header={**run.header, "node": node})
     with pytest.raises(LinkscopeError, match="of several machines"):
-        reproduce(load_study("pearson23"), [run, elsewhere])
+        api.reproduce("pearson23", run, elsewhere)
+
+
+def claims(found: Answer) -> polars.DataFrame:
+    return found.table("reproduce.claims").frame.select("says", "outcome", "value")
 
 
 def test_a_reason_of_what_was_skipped_is_told() -> None:
     lines = [{"status": "skipped", "unit": None, "reason": reason} for reason in ("for NVIDIA GPUs", "no room")]
-    assert judge(claim(about=1), grounds(*lines)).why == "no room"
+    assert judge(claim(about=1), grounds(*lines)).here.facts["why"] == "no room"
 
 
 @pytest.fixture(scope="module")
@@ -244,20 +241,21 @@ def modelled(real_engine: None, tmp_path_factory: pytest.TempPathFactory) -> Pat
 
 @pytest.mark.usefixtures("real_engine")
 def test_a_study_is_laid_beside_its_model(linkscope: Linkscope, modelled: Path, tmp_path: Path) -> None:
-    shown = linkscope("reproduce", "pearson23", str(modelled))
-    assert shown.code == 0
-    assert "MODELLED" in shown.out
-    assert "Table III" in shown.out
-    assert "Fig. 2a: GPU to GPU" in linkscope("reproduce", "pearson23", str(modelled), "--full").out
-    told = msgspec.json.decode(linkscope("reproduce", "pearson23", str(modelled), "--json").out)
-    assert sum(one["outcome"] == "agrees" for one in told["claims"]) >= 10
-    (table,) = (one for one in told["exhibits"] if one["name"] == "Table III")
-    assert table["cells"][0][0]["here"] == pytest.approx(0.25, abs=0.01)
+    found = api.reproduce("pearson23", modelled)
+    assert (found.exit_code, found.headline.facts["tested"], found.headline.facts["hold"]) == (1, 25, 24)
+    assert len(render(found).splitlines()) <= 24
+    (fitted,) = (one for one in found.findings if one.code == "reproduce.fitted")
+    assert (fitted.facts["fitted"], fitted.facts["predicted"], fitted.facts["hold"]) == (24, 1, 1)
+    assert found.table("reproduce.differing").frame["off"].to_list() == pytest.approx([48.1 / 1630 - 1], abs=0.01)
+    titles = [table.facts["title"] for table in found.tables if table.key == "tables.curve"]
+    assert titles[0].startswith("Fig. 2a: GPU to GPU")
+    grid = found.table("reproduce.table").frame
+    assert grid.row(1, named=True)["quad"] == pytest.approx(0.25, abs=0.01)
     linkscope("reproduce", "pearson23", str(modelled), "-o", str(tmp_path / "p.csv"))
     with (tmp_path / "p.csv").open(encoding="utf-8") as stream:
         lines = list(csv.DictReader(stream))
-    assert {line["modelled"] for line in lines} == {"True"}
     assert sum(line["where"] == "Table III" for line in lines) == 12
+    assert sum(line["title"].startswith("Fig. 2a") for line in lines) == 4
 
 
 @needs_browser
@@ -282,11 +280,10 @@ def test_the_page_of_a_study_has_its_pictures(linkscope: Linkscope, modelled: Pa
 def test_another_node_has_columns_of_its_own(linkscope: Linkscope, tmp_path: Path) -> None:
     path = str(tmp_path / "h200.jsonl")
     linkscope("run", "pearson23", "--machine", "h200x4", "--sizes", "1G", "-o", path)
-    told = msgspec.json.decode(linkscope("reproduce", "pearson23", path, "--json").out)
-    (table,) = (one for one in told["exhibits"] if one["name"] == "Table III")
-    assert table["columns"] == ["quad", "dual", "single", "nvlink-18"]
-    assert table["cells"][0][3]["here"] == pytest.approx(0.88, abs=0.05)
-    assert "no path here is quad" in {one["why"] for one in told["claims"]}
+    ended = linkscope("reproduce", "pearson23", path, "--json")
+    told = msgspec.json.decode(ended.out)["tables"]
+    assert told["reproduce.table"][1]["nvlink-18"] == pytest.approx(0.88, abs=0.05)
+    assert (ended.code, "reproduce.no-tier" in {one["code"] for one in told["reproduce.claims"]}) == (1, True)
 
 
 def test_what_a_model_was_given_is_told_from_what_it_predicts() -> None:
@@ -307,7 +304,7 @@ def test_studies_are_listed(linkscope: Linkscope) -> None:
     [
         ((), "name a study"),
         (("pearson32",), "unknown study 'pearson32'"),
-        (("pearson23", "RUN"), "has nothing that pearson23 measures"),
+        (("pearson23", "RUN"), "has no test of pearson23"),
         (("pearson23", "RUN", "--machine", "frontier"), "--machine and --budget are for measuring"),
     ],
 )

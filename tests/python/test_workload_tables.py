@@ -28,9 +28,8 @@ from linkscope.analysis.figures_in_parts import figures_in_parts
 from linkscope.analysis.frames import export
 from linkscope.analysis.headline import headline
 from linkscope.analysis.overview import overview
-from linkscope.analysis.reproduce import reproduce
-from linkscope.analysis.study import load_study
 from linkscope.analysis.workloads import PARTICLES, STEPS, WorkloadTable, workloads
+from linkscope.answers.answer import Answer
 from linkscope.answers.compare import answer as compare
 from linkscope.errors import LinkscopeError
 from linkscope.figures.run import Run
@@ -451,22 +450,27 @@ def study_rows(deck: str) -> list[Row]:
 
 
 def test_the_study_of_applications_is_held_against_communication_alone() -> None:
-    found = reproduce(load_study("schieffer25"), [run_of(study_rows("bm2048_short, 87 steps"))])
-    judged = [one for one in found.judgements if one.claim.where.endswith("Fig. 16b")]
-    assert [one.outcome for one in judged if not one.claim.cell] == ["agrees"]
-    assert [one.outcome for one in judged if one.claim.cell] == ["untested"] * 6
-    shown = {one.exhibit.name: one for one in found.shown}
-    grid = shown["Fig. 16b"].grid
-    assert grid is not None
-    assert [cell.here for cell in grid.cells[0]] == pytest.approx([1.01, 1.5, 1.55], rel=0.01)
-    assert [len(shown[name].tables) for name in ("Fig. 15", "Fig. 16")] == [1, 1]
-    whole = [one for one in found.judgements if one.claim.where.startswith("7.1")]
-    assert {one.outcome for one in whole} == {"untested"}
+    found = linkscope.reproduce("schieffer25", run_of(study_rows("bm2048_short, 87 steps")))
+    claims = found.table("reproduce.claims").frame
+    judged = claims.filter(polars.col("where").str.ends_with("Fig. 16b"))
+    assert judged.filter(~polars.col("cell"))["outcome"].to_list() == ["holds"]
+    assert judged.filter("cell")["outcome"].to_list() == ["untested"] * 6
+    grid = of_figure_16b(found)
+    assert grid.row(1)[3:6] == pytest.approx((1.01, 1.5, 1.55), rel=0.01)
+    titles = [str(table.facts.get("title", "")) for table in found.tables]
+    assert [sum(title.startswith(f"{name}: ") for title in titles) for name in ("Fig. 15", "Fig. 16")] == [1, 1]
+    whole = claims.filter(polars.col("where").str.starts_with("7.1"))
+    assert set(whole["outcome"]) == {"untested"}
+
+
+def of_figure_16b(found: Answer) -> polars.DataFrame:
+    return next(table.frame for table in found.tables if table.facts.get("name") == "Fig. 16b")
 
 
 def test_another_deck_is_not_held_against_the_studys() -> None:
-    found = reproduce(load_study("schieffer25"), [run_of(study_rows("bm256, 87 steps"))])
-    assert {one.outcome for one in found.judgements if one.claim.where.endswith("Fig. 16b")} == {"untested"}
+    found = linkscope.reproduce("schieffer25", run_of(study_rows("bm256, 87 steps")))
+    claims = found.table("reproduce.claims").frame.filter(polars.col("where").str.ends_with("Fig. 16b"))
+    assert set(claims["outcome"]) == {"untested"}
 
 
 def test_a_notebook_gets_the_same_tables(tmp_path: Path) -> None:
@@ -479,7 +483,5 @@ def test_a_notebook_gets_the_same_tables(tmp_path: Path) -> None:
 def test_of_several_environments_the_first_that_has_a_figure_counts() -> None:
     unset = [some.workload_case(some.HALO, "halo", way, deck="bm2048_short, 87 steps") for way in ("mpi", "xccl")]
     rows = [some.timed({**case, "suite": "schieffer25"}, 1.5 / (1 + i)) for i, case in enumerate(unset)]
-    found = reproduce(load_study("schieffer25"), [run_of(rows)])
-    grid = next(one.grid for one in found.shown if one.exhibit.name == "Fig. 16b")
-    assert grid is not None
-    assert grid.cells[0][0].here == pytest.approx(1.5, rel=0.01)
+    found = linkscope.reproduce("schieffer25", run_of(rows))
+    assert of_figure_16b(found).row(1)[3] == pytest.approx(1.5, rel=0.01)

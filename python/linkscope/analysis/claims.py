@@ -11,9 +11,9 @@ from typing import Literal
 import polars
 
 from linkscope.analysis.figures import SCHEMA
-from linkscope.analysis.study import Claim, Where
 from linkscope.errors import LinkscopeError
 from linkscope.machine.paths import Paths
+from linkscope.results.study import Claim, Where
 
 Outcome = Literal["agrees", "differs", "untested"]
 LINEAR = 0.5
@@ -26,7 +26,7 @@ _ODD = frozenset({"members", "from", "to", "parameters", "environments"})
 
 
 @dataclass(frozen=True)
-class Judgement:
+class FormerJudgement:
     """``here``: what this machine's figures say, in words. ``off``: by what they miss the claim, relative, 0.12 for
     12 % more; None where no number says it. ``why``: what keeps it untested. ``value``: of a claim about a figure.
     ``fitted``: the model was given the figure that the claim is about, so that it predicts nothing."""
@@ -40,12 +40,12 @@ class Judgement:
     fitted: bool = False
 
 
-class UntestedError(Exception):
+class FormerUntestedError(Exception):
     """The figures do not say; the message is why."""
 
 
 @dataclass(frozen=True)
-class Grounds:
+class FormerGrounds:
     """``figures``: of the run (analysis/figures.py). ``paths``: of its node. ``studied``: the study's own machines."""
 
     figures: polars.DataFrame
@@ -53,17 +53,17 @@ class Grounds:
     studied: tuple[str, ...] = ()
 
 
-def judge(claim: Claim, grounds: Grounds) -> Judgement:
+def judge(claim: Claim, grounds: FormerGrounds) -> FormerJudgement:
     """Whether the figures agree with the claim."""
     (expected,) = claim.expects
     if expected == "needs":
-        return Judgement(claim, "untested", why=claim.needs)
+        return FormerJudgement(claim, "untested", why=claim.needs)
     if grounds.paths.node.name in grounds.studied and claim.of not in ("", grounds.paths.node.name):
-        return Judgement(claim, "untested", why=f"said of {claim.of}")
+        return FormerJudgement(claim, "untested", why=f"said of {claim.of}")
     try:
         return _JUDGES.get(expected, _bounded)(claim, grounds)
-    except UntestedError as error:
-        return Judgement(claim, "untested", why=str(error))
+    except FormerUntestedError as error:
+        return FormerJudgement(claim, "untested", why=str(error))
 
 
 def selected(figures: polars.DataFrame, where: Where) -> polars.DataFrame:
@@ -100,8 +100,8 @@ def _many(value: object) -> list[str | int]:
     return list(value) if isinstance(value, list) else [value]  # type: ignore[list-item]
 
 
-def measured(grounds: Grounds, where: Where) -> polars.DataFrame:
-    """Those of ``selected`` that have a figure. Raises UntestedError, saying why, where there are none."""
+def measured(grounds: FormerGrounds, where: Where) -> polars.DataFrame:
+    """Those of ``selected`` that have a figure. Raises FormerUntestedError, saying why, where there are none."""
     lines = selected(grounds.figures, where)
     ok = lines.filter(polars.col("status").cast(polars.String) == "ok", polars.col("unit").is_not_null())
     for setting in _many(where.get("environments", [])):
@@ -110,7 +110,7 @@ def measured(grounds: Grounds, where: Where) -> polars.DataFrame:
             return own
     if ok.height:
         return ok
-    raise UntestedError(_missing(grounds.figures, lines, where))
+    raise FormerUntestedError(_missing(grounds.figures, lines, where))
 
 
 def _missing(figures: polars.DataFrame, lines: polars.DataFrame, where: Where) -> str:
@@ -127,12 +127,12 @@ def _missing(figures: polars.DataFrame, lines: polars.DataFrame, where: Where) -
     return "the run has no such figure"
 
 
-def typical(grounds: Grounds, where: Where, unit: str) -> float:
-    """The median of those that have a figure, in ``unit``. Raises UntestedError where there is none."""
+def typical(grounds: FormerGrounds, where: Where, unit: str) -> float:
+    """The median of those that have a figure, in ``unit``. Raises FormerUntestedError where there is none."""
     return float(_in(unit, measured(grounds, where))["value"].median())  # type: ignore[arg-type]
 
 
-def _values(claim: Claim, grounds: Grounds) -> list[tuple[str, float]]:
+def _values(claim: Claim, grounds: FormerGrounds) -> list[tuple[str, float]]:
     """Of each group of figures its name and value: in the claim's unit, or a ratio or difference."""
     value = _per_group(claim, grounds, claim.figure)
     for other, join in ((claim.over, _ratio), (claim.minus, _difference)):
@@ -142,12 +142,12 @@ def _values(claim: Claim, grounds: Grounds) -> list[tuple[str, float]]:
         pairs = {name: join(value[name], against[name]) for name in value if name in against}
         alone = [name for name in value if name not in against] if claim.each != ["bytes"] else []
         if alone or not pairs:
-            raise UntestedError(f"there is no figure to set beside {alone[0] if alone else 'another'}")
+            raise FormerUntestedError(f"there is no figure to set beside {alone[0] if alone else 'another'}")
         value = pairs
     return list(value.items())
 
 
-def _per_group(claim: Claim, grounds: Grounds, where: Where) -> dict[str, float]:
+def _per_group(claim: Claim, grounds: FormerGrounds, where: Where) -> dict[str, float]:
     lines = _in(claim.unit, measured(grounds, where)).with_columns(count_of_members().alias("of"))
     if not claim.each:
         return {"": _picked(claim, lines["value"])}
@@ -155,7 +155,7 @@ def _per_group(claim: Claim, grounds: Grounds, where: Where) -> dict[str, float]
         there = set(lines["of" if name == "members" else name].cast(polars.String))
         lacking = [str(one) for one in _many(where[name]) if str(one) not in there]
         if lacking:
-            raise UntestedError(f"there is no figure of {lacking[0]}")
+            raise FormerUntestedError(f"there is no figure of {lacking[0]}")
     names = [polars.col("of" if name == "members" else name).cast(polars.String) for name in claim.each]
     grouped = lines.with_columns(polars.concat_str(names, separator=" ", ignore_nulls=True).alias("group"))
     groups = grouped.group_by("group", maintain_order=True)
@@ -168,10 +168,12 @@ def _picked(claim: Claim, values: polars.Series) -> float:
 
 
 def _in(unit: str, lines: polars.DataFrame) -> polars.DataFrame:
-    """The lines with ``value`` in ``unit``. Raises UntestedError where none has one."""
+    """The lines with ``value`` in ``unit``. Raises FormerUntestedError where none has one."""
     valued = lines.with_columns(_in_unit(unit).alias("value")).drop_nulls("value")
     if not valued.height:
-        raise UntestedError("the peak of the path is not known" if unit == "of peak" else "the run has no such figure")
+        raise FormerUntestedError(
+            "the peak of the path is not known" if unit == "of peak" else "the run has no such figure"
+        )
     return valued
 
 
@@ -189,7 +191,7 @@ def _difference(value: float, other: float) -> float:
     return value - other
 
 
-def _bounded(claim: Claim, grounds: Grounds) -> Judgement:
+def _bounded(claim: Claim, grounds: FormerGrounds) -> FormerJudgement:
     low, high = _bounds(claim)
     values = _values(claim, grounds)
     if claim.across != "all":
@@ -202,7 +204,7 @@ def _bounded(claim: Claim, grounds: Grounds) -> Judgement:
     here = (
         f"{in_words(value, _unit(claim))}{where}" if outcome == "differs" or len(values) == 1 else _range(claim, values)
     )
-    return Judgement(claim, outcome, here, missed, value=value)
+    return FormerJudgement(claim, outcome, here, missed, value=value)
 
 
 def _range(claim: Claim, values: Sequence[tuple[str, float]]) -> str:
@@ -232,30 +234,30 @@ def in_words(value: float, unit: str) -> str:
     return f"{value:.3g} {unit}" if abs(value) < 1000 else f"{value:.0f} {unit}"
 
 
-def _alike(claim: Claim, grounds: Grounds) -> Judgement:
+def _alike(claim: Claim, grounds: FormerGrounds) -> FormerJudgement:
     assert claim.alike is not None
     found = _values(claim, grounds)
     values = [value for _, value in found]
     if len(values) < 2:
-        raise UntestedError("one figure alone: there is none to be like it")
+        raise FormerUntestedError("one figure alone: there is none to be like it")
     spread = max(values) / min(values) - 1
     here = _range(claim, found)
-    return Judgement(claim, "agrees" if spread <= claim.alike else "differs", here, spread)
+    return FormerJudgement(claim, "agrees" if spread <= claim.alike else "differs", here, spread)
 
 
-def _by_size(grounds: Grounds, where: Where, unit: str) -> dict[int, float]:
+def _by_size(grounds: FormerGrounds, where: Where, unit: str) -> dict[int, float]:
     lines = _in(unit, measured(grounds, where))
     found = lines.group_by("bytes").agg(polars.col("value").median()).sort("bytes")
     return {int(size): float(value) for size, value in found.iter_rows() if size > 0 and value > 0}
 
 
 def _refuse_narrow(sizes: Sequence[int], at: tuple[int, int]) -> None:
-    """Raises UntestedError where there are not sizes below and above ``at``."""
+    """Raises FormerUntestedError where there are not sizes below and above ``at``."""
     if not sizes or sizes[0] >= at[0] or sizes[-1] <= at[1]:
-        raise UntestedError(f"not measured at sizes around {bytes_in_words(at[0])}")
+        raise FormerUntestedError(f"not measured at sizes around {bytes_in_words(at[0])}")
 
 
-def _crossing(claim: Claim, grounds: Grounds) -> Judgement:
+def _crossing(claim: Claim, grounds: FormerGrounds) -> FormerJudgement:
     asked = claim.crossing
     assert asked is not None
     below, above = (_by_size(grounds, where, "s") for where in (asked.below, asked.above))
@@ -266,7 +268,7 @@ def _crossing(claim: Claim, grounds: Grounds) -> Judgement:
     if found is None:
         first = "the first" if gains[-1][1] <= 0 else "the second"
         here = f"{first} is faster from {bytes_in_words(sizes[0])} to {bytes_in_words(sizes[-1])}"
-        return Judgement(claim, "differs", here)
+        return FormerJudgement(claim, "differs", here)
     return _at_size(claim, found, asked.at, asked.factor)
 
 
@@ -278,12 +280,12 @@ def _crossed(gains: Sequence[tuple[int, float]]) -> float | None:
     return None
 
 
-def _at_size(claim: Claim, size: float, at: tuple[int, int], factor: float) -> Judgement:
+def _at_size(claim: Claim, size: float, at: tuple[int, int], factor: float) -> FormerJudgement:
     low, high = at
     nearest = min(max(size, low), high)
     agrees = 1 / factor <= size / max(nearest, 1) <= factor
     off = size / max(nearest, 1) - 1
-    return Judgement(claim, "agrees" if agrees else "differs", f"at {bytes_in_words(size)}", off if off else None)
+    return FormerJudgement(claim, "agrees" if agrees else "differs", f"at {bytes_in_words(size)}", off if off else None)
 
 
 def bytes_in_words(size: float) -> str:
@@ -295,7 +297,7 @@ def bytes_in_words(size: float) -> str:
     return f"{size:.3g} {unit}"
 
 
-def _reaching(claim: Claim, grounds: Grounds) -> Judgement:
+def _reaching(claim: Claim, grounds: FormerGrounds) -> FormerJudgement:
     asked = claim.reaching
     assert asked is not None
     values = _by_size(grounds, claim.figure, claim.unit)
@@ -306,11 +308,11 @@ def _reaching(claim: Claim, grounds: Grounds) -> Judgement:
             break
         first = size
     if first is None:
-        return Judgement(claim, "differs", f"{in_words(max(values.values()), claim.unit)} at most")
+        return FormerJudgement(claim, "differs", f"{in_words(max(values.values()), claim.unit)} at most")
     return _at_size(claim, first, asked.at, asked.factor)
 
 
-def _linear(claim: Claim, grounds: Grounds) -> Judgement:
+def _linear(claim: Claim, grounds: FormerGrounds) -> FormerJudgement:
     assert claim.linear_from is not None
     times = sorted(_by_size(grounds, claim.figure, "s").items())
     _refuse_narrow([size for size, _ in times], (claim.linear_from, claim.linear_from))
@@ -322,40 +324,40 @@ def _linear(claim: Claim, grounds: Grounds) -> Judgement:
     return _at_size(claim, first, (claim.linear_from, claim.linear_from), STEP)
 
 
-def _below(claim: Claim, grounds: Grounds) -> Judgement:
+def _below(claim: Claim, grounds: FormerGrounds) -> FormerJudgement:
     asked = claim.below
     assert asked is not None
     lines = _in(claim.unit, measured(grounds, claim.figure))
     known = {device.id for device in grounds.paths.node.devices}
     wanted = {frozenset(f"gpu:{number}" for number in pair) for pair in asked.pairs}
     if not set().union(*wanted) <= known:
-        raise UntestedError("this node has fewer GPUs")
+        raise FormerUntestedError("this node has fewer GPUs")
     quick = lines.filter(polars.col("value") < asked.value).select("source", "destination").cast(polars.String)
     found = {frozenset(pair) for pair in quick.iter_rows()}
     odd = len(found ^ wanted)
     here = f"{len(found)} pairs below {in_words(asked.value, claim.unit)}" + (f", {odd} of them others" if odd else "")
-    return Judgement(claim, "differs" if odd else "agrees", here)
+    return FormerJudgement(claim, "differs" if odd else "agrees", here)
 
 
-def _widest(claim: Claim, grounds: Grounds) -> Judgement:
+def _widest(claim: Claim, grounds: FormerGrounds) -> FormerJudgement:
     asked, paths = claim.widest, grounds.paths
     assert asked is not None
     gpus = [device.id for device in paths.node.of_kind("gpu")]
     if asked.longest is not None:
         hops = [path.hops for a in gpus for b in gpus if a != b and (path := paths.between(a, b)) is not None]
         if not hops:
-            raise UntestedError("this node has fewer than two GPUs")
-        return Judgement(claim, "agrees" if max(hops) == asked.longest else "differs", f"{max(hops)} hops")
+            raise FormerUntestedError("this node has fewer than two GPUs")
+        return FormerJudgement(claim, "agrees" if max(hops) == asked.longest else "differs", f"{max(hops)} hops")
     route = [f"gpu:{number}" for number in asked.route]
     if not set(route) <= set(gpus):
-        raise UntestedError("this node has fewer GPUs")
+        raise FormerUntestedError("this node has fewer GPUs")
     path = paths.between(route[0], route[-1])
     if path is None:
-        raise UntestedError("nothing is known of how these two are linked")
-    return Judgement(claim, "agrees" if list(path.widest) == route else "differs", " - ".join(path.widest))
+        raise FormerUntestedError("nothing is known of how these two are linked")
+    return FormerJudgement(claim, "agrees" if list(path.widest) == route else "differs", " - ".join(path.widest))
 
 
-_JUDGES: dict[str, Callable[[Claim, Grounds], Judgement]] = {
+_JUDGES: dict[str, Callable[[Claim, FormerGrounds], FormerJudgement]] = {
     "alike": _alike,
     "crossing": _crossing,
     "reaching": _reaching,

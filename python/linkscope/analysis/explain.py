@@ -18,7 +18,6 @@ from linkscope.analysis.ledger import NVSWITCH, SIBLINGS, Ledger, ledgers
 from linkscope.analysis.left_out import left_out
 from linkscope.analysis.model_inputs import is_predicted
 from linkscope.analysis.spoilers import spoilers
-from linkscope.analysis.study import studies_of
 from linkscope.displayed import Displayed
 from linkscope.machine.described import is_packaged, load_machine, machines_with
 from linkscope.machine.node import Node
@@ -27,6 +26,7 @@ from linkscope.machine.state import MachineState
 from linkscope.messages.catalog import sentence
 from linkscope.results.row import origin_name
 from linkscope.results.run_file import RunFile
+from linkscope.results.study import studies_of
 
 Json = dict[str, Any]
 UNKNOWN = "unknown"

@@ -13,12 +13,11 @@ import msgspec
 import polars
 
 from linkscope.analysis.by_flow import apart
-from linkscope.analysis.claims import Grounds, Judgement, UntestedError, judge, selected, typical
+from linkscope.analysis.claims import FormerGrounds, FormerJudgement, FormerUntestedError, judge, selected, typical
 from linkscope.analysis.curves import curves
 from linkscope.analysis.figures import figures
 from linkscope.analysis.lists import listings
 from linkscope.analysis.matrices import matrices
-from linkscope.analysis.study import Claim, Exhibit, Line, StudiedMachine, StudyFile, place
 from linkscope.analysis.summary import Table
 from linkscope.displayed import Displayed, displays
 from linkscope.errors import LinkscopeError
@@ -26,6 +25,7 @@ from linkscope.machine.node import Node
 from linkscope.machine.paths import Paths, natural
 from linkscope.results.row import Row
 from linkscope.results.run_file import RunFile
+from linkscope.results.study import Claim, Exhibit, Line, StudiedMachine, StudyFile, place
 from linkscope.typed_call import typed_call
 
 Json = dict[str, Any]
@@ -39,7 +39,7 @@ class GridCell:
     published: float | None
     here: float | None
     why: str
-    judgement: Judgement | None
+    judgement: FormerJudgement | None
 
 
 @dataclass(frozen=True)
@@ -75,7 +75,7 @@ class Reproduction(Displayed):
     run: RunFile
     differences: tuple[tuple[str, str, str], ...]
     shown: tuple[ShownExhibit, ...]
-    judgements: tuple[Judgement, ...]
+    judgements: tuple[FormerJudgement, ...]
 
     @property
     def modelled(self) -> bool:
@@ -112,7 +112,7 @@ class Reproduction(Displayed):
         }
 
 
-def _claim(judgement: Judgement) -> Json:
+def _claim(judgement: FormerJudgement) -> Json:
     return {**asdict(judgement), "claim": msgspec.to_builtins(judgement.claim)}
 
 
@@ -135,7 +135,7 @@ def reproduce(study: StudyFile, runs: Sequence[RunFile]) -> Reproduction:
     run = _together(runs, study.suites)
     paths = Paths(run.node)
     studied = tuple(machine.node for machine in study.machines)
-    grounds = Grounds(figures(run), paths, studied)
+    grounds = FormerGrounds(figures(run), paths, studied)
     if not selected(grounds.figures, {"row": [*_rows_named(study)]}).height:
         raise LinkscopeError(
             f"{run.path} has nothing that {study.name} measures: `linkscope run {' '.join(study.suites)}` does"
@@ -235,7 +235,9 @@ _TABLES: dict[str, Callable[[Iterable[Row], Paths], Sequence[Table]]] = {
 }
 
 
-def _shown(exhibit: Exhibit, run: RunFile, grounds: Grounds, judgements: Sequence[Judgement]) -> ShownExhibit:
+def _shown(
+    exhibit: Exhibit, run: RunFile, grounds: FormerGrounds, judgements: Sequence[FormerJudgement]
+) -> ShownExhibit:
     if exhibit.kind == "table":
         return ShownExhibit(exhibit, grid=_grid(exhibit, grounds, judgements))
     rows = tuple(_labelled(exhibit, run, grounds.figures))
@@ -275,7 +277,7 @@ def _relabelled(part: Row, exhibit: Exhibit, line: Line | None) -> Row:
     return replace(part, case={**part.case, "labels": labels})
 
 
-def _grid(exhibit: Exhibit, grounds: Grounds, judgements: Sequence[Judgement]) -> Grid:
+def _grid(exhibit: Exhibit, grounds: FormerGrounds, judgements: Sequence[FormerJudgement]) -> Grid:
     columns = [*exhibit.columns, *_own_columns(exhibit, grounds)]
     by_place = {one.claim.says: one for one in judgements if one.claim.where == exhibit.name}
     cells = tuple(
@@ -285,7 +287,7 @@ def _grid(exhibit: Exhibit, grounds: Grounds, judgements: Sequence[Judgement]) -
     return Grid(tuple(one.label for one in exhibit.lines), tuple(one.label for one in columns), cells)
 
 
-def _own_columns(exhibit: Exhibit, grounds: Grounds) -> list[Line]:
+def _own_columns(exhibit: Exhibit, grounds: FormerGrounds) -> list[Line]:
     """Of a table by speed class, the classes that this node has and the study's does not."""
     if not any("tier" in column.where for column in exhibit.columns):
         return []
@@ -299,12 +301,14 @@ def _own_columns(exhibit: Exhibit, grounds: Grounds) -> list[Line]:
     return [Line(tier, {"tier": tier}) for tier in sorted(tiers, key=natural)]
 
 
-def _cell(exhibit: Exhibit, line: Line, column: Line, grounds: Grounds, judgement: Judgement | None) -> GridCell:
+def _cell(
+    exhibit: Exhibit, line: Line, column: Line, grounds: FormerGrounds, judgement: FormerJudgement | None
+) -> GridCell:
     published = judgement.claim.about if judgement else None
     if judgement is not None and judgement.outcome != "untested":
         return GridCell(published, judgement.value, "", judgement)
     try:
         where = {**exhibit.where, **line.where, **column.where}
         return GridCell(published, typical(grounds, where, exhibit.unit), "", judgement)
-    except UntestedError as error:
+    except FormerUntestedError as error:
         return GridCell(published, None, str(error), judgement)

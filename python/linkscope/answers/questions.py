@@ -12,6 +12,7 @@ from linkscope.figures.run import Run
 from linkscope.results.run_file import RunFile
 
 QUESTIONS: dict[str, str] = {
+    "reproduce": "reproduce",
     "analyze": "analyze.overview",
     "analyze/peaks": "analyze.peaks",
     "analyze/tiers": "analyze.tiers",

@@ -66,12 +66,12 @@ def codes() -> list[str]:
 
 
 def _names(what: str) -> list[str]:
-    from linkscope.analysis.study import study_names
     from linkscope.importers.importers import IMPORTERS
     from linkscope.machine.described import machine_names
     from linkscope.plan.patterns import PATTERNS
     from linkscope.plan.suite import packaged_memories, packaged_methods, suite_names
     from linkscope.report.peer_formats.formats import FORMATS
+    from linkscope.results.study import study_names
 
     known: dict[str, Callable[[], Iterable[str]]] = {
         "suites": suite_names,

@@ -6,7 +6,6 @@ import shlex
 from collections.abc import Callable, Iterable, Mapping
 from typing import TypeAlias
 
-from linkscope.analysis.study import load_study
 from linkscope.cli.list_entry import ListEntry
 from linkscope.cli.model_extent import model_extent
 from linkscope.machine.described import load_machine, machine_names, machine_sources
@@ -14,6 +13,7 @@ from linkscope.plan.distinct_titles import distinct_titles
 from linkscope.plan.suite import Suite, load_suite, suite_names
 from linkscope.plan.suite_row import SuiteRow
 from linkscope.plan.workload_row import WorkloadRow
+from linkscope.results.study import load_study
 
 Details: TypeAlias = dict[str, Mapping[str, str] | str]
 """By heading a sentence, or terms and what each means."""

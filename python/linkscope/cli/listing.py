@@ -6,7 +6,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
-from linkscope.analysis.study import load_study, study_names
 from linkscope.cli.list_entry import ListEntry
 from linkscope.cli.model_extent import interfaces
 from linkscope.importers.importers import IMPORTERS
@@ -25,6 +24,7 @@ from linkscope.near_names import unknown
 from linkscope.plan.patterns import PATTERNS
 from linkscope.plan.suite import load_suite, packaged_memories, packaged_methods, suite_names
 from linkscope.report import wording
+from linkscope.results.study import load_study, study_names
 
 HEADINGS = {
     "start": "Start here",

@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from linkscope.cli import completing
-from linkscope.cli.app import AsJson, Machine, app, err, out, print_json
+from linkscope.cli.app import AsJson, app, err, out
 from linkscope.cli.run_options import (
     Clock,
     FormatName,
@@ -86,44 +86,3 @@ def check(
     known = load_limits(limits)  # before anything is measured
     run = checking.run_of(what or [], budget, output, err())
     return checking.hold(run, known, junit, prometheus, out(), as_json)
-
-
-@app.command()
-def reproduce(
-    study: Annotated[
-        str | None,
-        typer.Argument(help="A study: --list names them.", show_default=False, autocompletion=completing.studies),
-    ] = None,
-    run_files: Annotated[
-        list[Path] | None,
-        typer.Argument(metavar="[RUN]...", help="Runs of it on one machine; else it is measured here and now."),
-    ] = None,
-    listed: Annotated[bool, typer.Option("--list", help="List the studies.")] = False,
-    machine: Machine = None,
-    budget: Annotated[
-        str | None, typer.Option(help="Time for what is measured; default: 120s; 120 is seconds, too.")
-    ] = None,
-    output: Annotated[
-        Path | None, typer.Option("-o", "--output", help="Write a page, .html, or a table, .csv.")
-    ] = None,
-    full: Annotated[bool, typer.Option("--full", help="The study's figures, too.")] = False,
-    as_json: AsJson = False,
-) -> int:
-    """Lay a published study beside this machine: its tables, figures and claims. Differing claims are no error."""
-    from linkscope.cli import node_commands, reproducing
-    from linkscope.report import reproduce_text
-
-    if listed:
-        return node_commands.list_("studies", as_json=as_json)
-    if study is None:
-        raise LinkscopeError("name a study: `linkscope reproduce --list` lists them")
-    found = reproducing.found(study, run_files or (), machine, budget, err())
-    if output is not None:
-        reproducing.write(found, output, err())
-    if as_json:
-        print_json({**found.to_json(), "verdict": reproduce_text.verdict(found)})
-    elif output is None or full:
-        (reproduce_text.show_all if full else reproduce_text.show)(found, out())
-    else:
-        out().print(reproduce_text.verdict(found), highlight=False)
-    return 0

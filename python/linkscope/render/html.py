@@ -27,7 +27,7 @@ MOST_ROWS = 200
 """Rows of a table on the page; its CSV has all."""
 _TONES = {
     **dict.fromkeys(("OK", "SAME", "FASTER", "PASSED"), "fine"),
-    **dict.fromkeys(("SLOW", "SLOWER", "FAILED"), "bad"),
+    **dict.fromkeys(("SLOW", "SLOWER", "FAILED", "DIFFERS"), "bad"),
 }
 
 

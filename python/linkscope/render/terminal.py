@@ -21,7 +21,7 @@ from linkscope.render import cells
 
 _STYLES = {
     **dict.fromkeys(("OK", "SAME", "FASTER", "PASSED"), "bold green"),
-    **dict.fromkeys(("SLOW", "SLOWER", "FAILED"), "bold red"),
+    **dict.fromkeys(("SLOW", "SLOWER", "FAILED", "DIFFERS"), "bold red"),
     **dict.fromkeys(("NO VERDICT", "WARNING"), "bold yellow"),
     "MODEL": "bold blue",
 }

@@ -9,12 +9,12 @@ from typing import Any
 from linkscope.analysis.choose import ANY, Choices
 from linkscope.analysis.explain import Diagnosis
 from linkscope.analysis.size_ranges import AS_GOOD
-from linkscope.analysis.study import studies_of
 from linkscope.analysis.way import interface
 from linkscope.listed import listed
 from linkscope.machine.described import is_packaged
 from linkscope.machine.node import ASSUMED, Node
 from linkscope.report import wording
+from linkscope.results.study import studies_of
 
 GPU_TO_GPU = "GPU to GPU"
 _MEMORIES = {"memory", "source_memory", "destination_memory"}

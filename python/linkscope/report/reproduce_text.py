@@ -8,7 +8,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from linkscope.analysis.claims import Judgement
+from linkscope.analysis.claims import FormerJudgement
 from linkscope.analysis.reproduce import Grid, GridCell, Reproduction, ShownExhibit
 from linkscope.report import wording
 from linkscope.report.grid import Parts, empty_grid, words
@@ -69,7 +69,7 @@ def heading(one: ShownExhibit) -> str:
     return f"{one.exhibit.name}: {one.exhibit.title}{unit}"
 
 
-def off(one: Judgement) -> str:
+def off(one: FormerJudgement) -> str:
     """By how much a claim is missed, such as "12 % less", "3.1 times"; empty where nothing tells."""
     if one.off is None or abs(one.off) < 0.0005 or one.claim.alike is not None:
         return ""
@@ -78,12 +78,12 @@ def off(one: Judgement) -> str:
     return f"{abs(one.off):.1%} {'more' if one.off > 0 else 'less'}".replace("%", " %")
 
 
-def outcome(one: Judgement) -> str:
+def outcome(one: FormerJudgement) -> str:
     """The verdict; of what the model was given it says so."""
     return WORDS[one.outcome] + (" (given)" if one.fitted and one.outcome != "untested" else "")
 
 
-def says(one: Judgement) -> str:
+def says(one: FormerJudgement) -> str:
     """The claim; of a table's cell with the published figure."""
     return f"{one.claim.says}: {one.claim.about:g} {one.claim.unit}" if one.claim.cell else one.claim.says
 
@@ -137,12 +137,12 @@ def _here(cell: GridCell) -> Text:
     return Text(("≠ " if outcome == "differs" else "") + figure(cell.here), style=style)
 
 
-def _show_claims(judgements: Iterable[Judgement], console: Console) -> None:
+def _show_claims(judgements: Iterable[FormerJudgement], console: Console) -> None:
     console.print(Text("\nClaims", style="bold"))
     console.print(_claims(judgements))
 
 
-def _claims(judgements: Iterable[Judgement]) -> Table:
+def _claims(judgements: Iterable[FormerJudgement]) -> Table:
     grid = empty_grid("where")
     grid.add_column("the study says")
     grid.add_column("here", overflow="fold")
@@ -155,6 +155,6 @@ def _claims(judgements: Iterable[Judgement]) -> Table:
     return grid
 
 
-def _by(one: Judgement) -> str:
+def _by(one: FormerJudgement) -> str:
     missed = off(one)
     return f"({missed})" if missed and one.outcome == "differs" else ""

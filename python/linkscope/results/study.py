@@ -19,7 +19,7 @@ Number = Annotated[float, Meta(ge=-1e18, le=1e18)]
 Size = Annotated[int, Meta(ge=0, le=1 << 50)]
 Wanted: TypeAlias = str | int | bool | list[str | int]
 Where = Mapping[str, Wanted]
-"""Columns of the frame of figures (analysis/figures.py) with the value, or the values, that they must have. Besides,
+"""Columns of the results (figures/columns.py) with the value, or the values, that they must have. Besides,
 ``members``: how many a collective has; ``from``, ``to``: least and most bytes; ``parameters``: each of these words;
 ``environments``: the first of these that has a figure."""
 Unit = Literal["GB/s", "ns", "us", "ms", "s", "of peak", "ratio"]
@@ -98,7 +98,7 @@ class Claim(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
 
     @property
     def expects(self) -> tuple[str, ...]:
-        """Names of what is expected; one, if the claim is well made."""
+        """Return the names of what is expected; one, if the claim is well made."""
         if self.cell and self.needs:
             return ("needs",)
         return tuple(name for name in EXPECTATIONS if getattr(self, name) not in (None, ""))
@@ -159,13 +159,13 @@ class StudyFile(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
 
 
 def study_names() -> list[str]:
-    """Names of the studies, oldest first."""
+    """Return the names of the studies, oldest first."""
     return sorted((path.stem for path in STUDIES.glob("*.yaml")), key=lambda name: (name[-2:], name))
 
 
 @cache
 def load_study(name: str) -> StudyFile:
-    """The study of that name, its tables' published figures among its claims. Raises LinkscopeError."""
+    """Return the study of that name, its tables' published figures among its claims. Raises LinkscopeError."""
     if name not in study_names():
         raise unknown("study", name, study_names(), "linkscope list studies")
     found = read_yaml(STUDIES / f"{name}.yaml", "study").typed(StudyFile)
@@ -174,12 +174,12 @@ def load_study(name: str) -> StudyFile:
 
 
 def studies_of(node: str) -> list[str]:
-    """Names of the studies that measured the described node of that name, oldest first."""
+    """Return the names of the studies that measured the machine model of that name, oldest first."""
     return [name for name in study_names() if any(node == one.node for one in load_study(name).machines)]
 
 
 def place(line: Line, column: Line) -> str:
-    """What a table's cell says of which, in words."""
+    """Return what a table's cell says."""
     return f"{line.label}, {column.label}"
 
 
