@@ -16,14 +16,11 @@ import linkscope
 from linkscope.analysis import calibration as _calibration
 from linkscope.analysis.check import CheckResult
 from linkscope.analysis.check import check as _check
-from linkscope.analysis.choose import Choices
-from linkscope.analysis.choose import choose as _choose
 from linkscope.analysis.explain import Diagnosis
 from linkscope.analysis.explain import explain as _explain
 from linkscope.analysis.figures_in_parts import figures_of as _figures
 from linkscope.analysis.frames import export as _export
 from linkscope.analysis.frames import load as _load
-from linkscope.analysis.joined_runs import joined as _joined
 from linkscope.analysis.workloads import WorkloadTable
 from linkscope.analysis.workloads import workloads as _workloads
 from linkscope.answers.answer import Answer
@@ -70,7 +67,6 @@ __all__ = [
     "Answer",
     "Calibration",
     "CheckResult",
-    "Choices",
     "Diagnosis",
     "LinkscopeError",
     "Listener",
@@ -229,13 +225,12 @@ def explain(found: RunFile | str | os.PathLike[str]) -> Diagnosis:
 
 
 @typed_call()
-def choose(found: RunFile | str | os.PathLike[str], *more: RunFile | str | os.PathLike[str]) -> Choices:
-    """What is best for which movement, memory and size, by a run that is read or named; by several of one node
-    together, within each of which ways are held against one another. Raises LinkscopeError."""
-    if not more:
-        return _choose(figures(found))
-    runs = [run if isinstance(run, RunFile) else RunFile.read(run) for run in (found, *more)]
-    return _choose(_figures(_joined(runs)), runs)
+def choose(*runs: RunFile | str | os.PathLike[str]) -> Answer:
+    """Return which method is fastest for each movement, memory and size, by runs, read or named.
+
+    Several runs of one node are compared within each. Raises LinkscopeError.
+    """
+    return _ask("choose", *runs)
 
 
 @typed_call()

@@ -8,7 +8,8 @@ import pytest
 from multi_run import MultiRun
 from tuned_run import line, open_mpi, rows, run
 
-from linkscope.report.exports.formats import export
+from linkscope.codecs.tuner.formats import export
+from linkscope.figures.run import Run
 
 pytestmark = pytest.mark.usefixtures("real_engine")
 NO_ALGORITHM = 55
@@ -41,7 +42,7 @@ def test_a_rule_is_obeyed_for_its_sizes_and_its_communicator(
     curves = [rows("all-reduce", open_mpi("allreduce", number), curve, ranks, "mpi")
               for number, curve in ((3, small), (NO_ALGORITHM, large))]  # fmt: skip
     rules, suite = multi_run.bench.folder / "rules.conf", multi_run.bench.folder / "ruled.yaml"
-    rules.write_text(export(run(curves), "ompi-tuned"))
+    rules.write_text(export("ompi-tuned", Run(run(curves))))
     suite.write_text(SUITE)
     settings = {"priority": "100", "use_dynamic_rules": "1", "dynamic_rules_filename": str(rules)}
     for name, value in settings.items():

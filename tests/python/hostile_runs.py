@@ -24,7 +24,6 @@ from workload_rows import HALO, line, pattern_rows, workload_case
 
 from linkscope.analysis.calibration import calibrate
 from linkscope.analysis.check import check, made_from
-from linkscope.analysis.choose import choose
 from linkscope.analysis.explain import explain
 from linkscope.analysis.figures import figures
 from linkscope.analysis.figures_in_parts import figures_in_parts
@@ -32,12 +31,12 @@ from linkscope.analysis.frames import export, of_run
 from linkscope.analysis.overview import overview
 from linkscope.answers.compare import answer as compare
 from linkscope.answers.questions import ask
+from linkscope.codecs.tuner import formats
 from linkscope.errors import LinkscopeError
 from linkscope.figures.run import Run
 from linkscope.notebook import displays
 from linkscope.render import render as as_form
-from linkscope.report import check_files, check_text, choose_text, explain_text, terminal
-from linkscope.report.exports import formats
+from linkscope.report import check_files, check_text, explain_text, terminal
 from linkscope.report.html import render
 from linkscope.report.provenance import hosts, precision
 from linkscope.results.limits import Limits
@@ -172,10 +171,9 @@ def _explained(run: RunFile) -> None:
 
 
 def _chosen(run: RunFile) -> None:
-    console, found = _console(), choose(figures(run))
-    choose_text.show_all(found, run.node.name, console)
-    _printed(console)
-    json.dumps(found.to_json(), allow_nan=False)
+    found = ask("choose", run)
+    json.loads(as_form(found, "json"))
+    assert as_form(found, full=True)
 
 
 def _analyzed(run: RunFile) -> None:
@@ -195,7 +193,7 @@ def _checked(run: RunFile) -> None:
         made_from([run, run], "2026-01-01").text()
     for name in formats.FORMATS:
         with contextlib.suppress(LinkscopeError):  # not what that system needs
-            formats.export(run, name)
+            formats.export(name, Run.of(run))
 
 
 def _displayed(run: RunFile) -> None:

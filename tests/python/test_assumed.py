@@ -10,12 +10,13 @@ from rich.console import Console
 
 import linkscope
 from linkscope.analysis.by_size import by_size
-from linkscope.analysis.choose import choose
 from linkscope.analysis.curves import CurveSet
 from linkscope.analysis.explain import explain
 from linkscope.analysis.figures import figures
 from linkscope.analysis.overview import overview
-from linkscope.report import brief_text, by_size_text, choose_caveats, html_use, wording
+from linkscope.answers.best import choices
+from linkscope.figures.run import Run
+from linkscope.report import brief_text, by_size_text, wording
 from linkscope.report.peer_formats import osu
 from linkscope.results.row import Row
 from linkscope.results.run_file import RunFile
@@ -82,14 +83,12 @@ def test_by_size_they_are_marked_and_no_way_is_fastest_beside_them(messages: Run
 
 
 def test_choose_ranks_no_size_at_which_one_is_assumed(messages: RunFile) -> None:
-    found = choose(figures(messages))
-    assert found.assumed
-    assert found.answers
-    assert all(one.ranges[0].first >= MIB for one in found.answers if len(one.interfaces) > 1)
-    assert any(wording.OF_NO_SOURCE in text for text in choose_caveats.caveats(found))
-    whole = [html_use.in_words(one) for one in found.answers if one.assumed and not one.equals]
-    assert whole
-    assert all(" MiB to " in text for text in whole)
+    found = choices(Run(messages).results)
+    assert any(one.assumed for one in found)
+    ranked = [one for one in found if one.ranges]
+    assert ranked
+    assert all(one.ranges[0].first >= MIB for one in ranked if len(one.methods) > 1)
+    assert any(one.code == "choose.assumed" for one in linkscope.choose(messages).findings)
 
 
 def test_the_format_of_osu_says_up_to_which_size(messages: RunFile) -> None:

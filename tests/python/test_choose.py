@@ -1,38 +1,43 @@
-"""Choose: which ways are rivals, who is best at which size, and what a wrong choice costs."""
+"""Choose: which ways are rivals, who is best at which size, what a wrong choice costs, and how a screen says it."""
 
 from __future__ import annotations
 
 import json
-import re
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import modelled_run as made
 import polars
 import pytest
+import recorded
 from modelled_run import there_and_back
 
 import linkscope
-from linkscope.analysis.choose import ANY, Choice, Choices, choose
-from linkscope.analysis.figures import figures
+from linkscope.answers.answer import Answer, Outcome
+from linkscope.answers.best import ANY, Choice, choices
+from linkscope.answers.choose import answer
+from linkscope.answers.choose_rows import title
 from linkscope.cli import main
-from linkscope.report import choose_caveats, choose_costs, choose_text, html_use, workload_text
-from linkscope.report.exports.formats import export
+from linkscope.codecs.tuner.formats import export
+from linkscope.errors import LinkscopeError
+from linkscope.figures.run import Run
+from linkscope.messages.finding import Level
 from linkscope.results.row import Row
+from linkscope.results.run_file import RunFile
+from linkscope.statistics.best import best
+from linkscope.statistics.ranges import costs_at, difference
 
 Json = dict[str, Any]
 KIB = 1 << 10
 KINDS = (("pinned", 55), ("pageable", 10))
 SIZES = [KIB << power for power in range(0, 20, 2)]
-FIXTURES = Path(__file__).parents[1] / "fixtures"
-RECORDED = FIXTURES / "runs" / "h200x4-default.jsonl"
+FIXTURES = recorded.FIXTURES
 
 
 def rows(method: str, alpha: float, gbps: float, ends: tuple[str, str] = ("gpu:0", "gpu:1"), **more: Any) -> list[Row]:
-    """A curve of alpha + size / gbps over ``SIZES``; ``more``: clock, and what else a flow has."""
+    """Return a curve of alpha + size / gbps over ``SIZES``; ``more``: clock, and what else a flow has."""
     clock, memory, source = more.pop("clock", "device"), more.pop("memory", ""), more.pop("source", "")
-    name = "/".join([method, memory, source, *map(str, more.values())])
+    name = "/".join([method, memory, source, clock, *map(str, more.values())])
     found = []
     for size in SIZES:
         flow = made.flow(*ends, size, method, **more)
@@ -44,129 +49,91 @@ def rows(method: str, alpha: float, gbps: float, ends: tuple[str, str] = ("gpu:0
     return found
 
 
-def chosen(*curves: list[Row]) -> Choices:
-    return choose(figures(made.run(found=[row for curve in curves for row in curve])))
+def file(*curves: list[Row]) -> RunFile:
+    return made.run(found=[row for curve in curves for row in curve])
 
 
-def only(found: Choices) -> Choice:
-    (answer,) = found.answers
-    return answer
+def every(*curves: list[Row]) -> list[Choice]:
+    return choices(Run(file(*curves)).results)
 
 
-def test_two_methods_cross_and_the_price_of_each_is_told() -> None:
-    answer = only(chosen(rows("kernel-copy", 2e-6, 350), rows("copy-engine", 9e-6, 400)))
-    assert (answer.question.movement, answer.question.tier, answer.question.memory) == (
-        "GPU to GPU",
-        "nvlink-18",
-        "device > device",
-    )
-    assert [one.best for one in answer.ranges] == [("kernel-copy",), ("copy-engine",)]
-    (crossing,) = answer.crossovers
+def chosen(*curves: list[Row]) -> list[Choice]:
+    return [one for one in every(*curves) if one.ranges]
+
+
+def only(found: list[Choice]) -> Choice:
+    (one,) = found
+    return one
+
+
+def answered(*curves: list[Row]) -> Answer:
+    return answer(Run(file(*curves)))
+
+
+def codes(found: Answer) -> set[str]:
+    return {one.code for one in (*found.findings, *found.details)}
+
+
+def messages(sizes: list[int], mpi: float = 8e-7, shm: float = 2e-7) -> list[Row]:
+    return [*there_and_back("mpi", "pageable", mpi, sizes), *there_and_back("shm-copy", "shm", shm, sizes)]
+
+
+def size_of(row: Row) -> int:
+    return int(row.case["flows"][0]["bytes"])
+
+
+def with_seconds(row: Row, **bounds: float) -> Row:
+    flow = row.raw["flows"][0]
+    return Row.from_json({**row.raw, "flows": [{**flow, "seconds": {**flow["seconds"], **bounds}}]})
+
+
+def warm(curve: list[Row]) -> list[Row]:
+    return [Row.from_json({**row.raw, "case": {**row.case, "cache": "warm"}}) for row in curve]
+
+
+def test_two_methods_cross_and_the_price_of_each_is_known() -> None:
+    one = only(chosen(rows("kernel-copy", 2e-6, 350), rows("copy-engine", 9e-6, 400)))
+    assert (one.task.movement, one.task.line["tier"], one.task.memories) == ("gpu>gpu", "nvlink-18", "device>device")
+    assert [span.best for span in one.ranges] == [("kernel-copy",), ("copy-engine",)]
+    (crossing,) = one.crossovers
     true = 7e-6 / (1 / 350e9 - 1 / 400e9)
-    assert crossing.low / 1.2 < true < crossing.high * 1.2
-    small = answer.sizes[0]
-    assert small.best == ("kernel-copy",)
-    assert dict(small.excess)["copy-engine"] == pytest.approx(9 / 2 - 1, rel=0.05)
-    assert answer.stake == max(share for at in answer.sizes for _, share in at.excess)
-    assert answer.always is not None
-    assert answer.always[0] == "kernel-copy"
-    assert answer.always[1] == pytest.approx(400 / 350 - 1, abs=0.05)
-    assert not answer.modelled
+    assert crossing.at.low / 1.2 < true < crossing.at.high * 1.2
+    small = one.sizes[0]
+    assert best(costs_at(one.rivals, small)) == ("kernel-copy",)
+    assert difference(one.rivals, "copy-engine", small) == pytest.approx(9 / 2 - 1, rel=0.05)
+    assert 3 < one.stake < 4
+    assert one.always is not None
+    assert one.always[0] == "kernel-copy"
+    assert one.always[1] == pytest.approx(400 / 350 - 1, abs=0.05)
 
 
-@pytest.mark.parametrize("launch", [3e-6, 20e-6])
-def test_a_crossing_with_launches_is_estimated_where_the_run_has_what_one_adds(launch: float) -> None:
+def test_launches_are_said_to_be_left_out_where_kernels_and_copies_meet() -> None:
     curves = [rows("kernel-copy", 2e-6, 350), rows("copy-engine", 9e-6, 400)]
-    aside = only(chosen(*curves))
-    assert aside.launches_aside
-    assert aside.launched is None
-    assert "--clock host" in " ".join(choose_text.closings(aside))
-    launches = [
-        rows("kernel-copy", 2e-6 + added, 350, parameters={"graph": n})[:3] for n, added in ((0, 0.0), (1, launch))
-    ]
-    answer = next(one for one in chosen(*curves, *launches).answers if one.crossovers)
-    assert answer.crossovers == aside.crossovers
-    assert answer.launched is not None
-    assert answer.launched.seconds == pytest.approx(launch, rel=0.01)
-    assert "--clock host" not in " ".join(choose_text.closings(answer))
-    true = (7e-6 - launch) / (1 / 350e9 - 1 / 400e9)
-    crossed = [one.size for one in answer.launched.crossovers]
-    assert crossed == ([pytest.approx(true, rel=0.3)] if true > 0 else [])
+    assert "choose.launch-clock" in codes(answered(*curves))
+    by_host = [rows("kernel-copy", 2e-6, 350, clock="host"), rows("copy-engine", 9e-6, 400, clock="host")]
+    assert not {"choose.launch", "choose.launch-clock"} & codes(answered(*curves, *by_host)), "the run has both"
+    graphs = [rows(method, 2e-6, 350, parameters={"graph": 16}) for method in ("kernel-copy", "copy-engine")]
+    assert "choose.launch-clock" not in codes(answered(*graphs)), "every kernel of a graph has a launch"
+    (aside,) = [one for one in answer(Run.of(recorded.HEALTHY)).findings if one.code == "choose.launch"]
+    assert aside.facts["suite"] == "default"
 
 
-@pytest.mark.parametrize(("graph", "aside"), [(0, True), (1, False), (16, False)])
-def test_from_graphs_no_launch_is_aside_as_every_kernel_has_its_own(graph: int, aside: bool) -> None:
-    curves = [
-        rows(method, alpha, gbps, parameters={"graph": graph})
-        for method, alpha, gbps in (("kernel-copy", 2e-6, 350), ("copy-engine", 9e-6, 400))
-    ]
-    others = [rows("kernel-copy", 2e-6 + added, 350, parameters={"graph": n}) for n, added in ((0, 0), (1, 3e-6))]
-    answer = only(chosen(*curves, *(other for other in others if other[0].id != curves[0][0].id)))
-    assert answer.crossovers
-    assert answer.launches_aside is aside
-    assert (answer.launched is not None) is aside
+def test_identical_ways_tie() -> None:
+    one = only(chosen(rows("kernel-copy", 2e-6, 350), rows("copy-engine", 2e-6, 350)))
+    assert one.ties
+    assert set(one.ranges[0].best) == {"copy-engine", "kernel-copy"}
+    found = answered(rows("kernel-copy", 2e-6, 350), rows("copy-engine", 2e-6, 350))
+    assert (found.headline.code, found.exit_code) == ("choose.all-tie", 0)
 
 
-def test_what_does_not_leave_the_noise_is_no_launch() -> None:
-    within, engine = rows("kernel-copy", 2e-6, 350), rows("copy-engine", 9e-6, 400)
-    each = rows("kernel-copy", 2e-6, 350, parameters={"graph": 1})[:1]
-    without, launched = (curve[0].flows[0].seconds for curve in (within, each))
-    assert without.median < launched.median < without.high
-    answer = only(chosen(within, engine, each))
-    assert answer.launches_aside
-    assert answer.launched is None
-
-
-@pytest.mark.parametrize(
-    ("row", "offered"),
-    [
-        ("default d2d-by-size", True),
-        ("mine d2d-by-size", False),
-        ("default by size", False),
-        ("default size[1]", False),
-        ("default -o", False),
-        ("default size;ls", False),
-    ],
-)
-def test_a_command_is_offered_where_anybody_can_type_it(row: str, offered: bool) -> None:
-    answer = replace(only(chosen(rows("kernel-copy", 2e-6, 350), rows("copy-engine", 9e-6, 400))), row=row)
-    said = " ".join(choose_text.closings(answer))
-    assert "--clock host" in said
-    assert ("`linkscope run default -k d2d-by-size" in said) is ("linkscope run" in said) is offered
-
-
-def test_identical_ways_are_equals() -> None:
-    answer = only(chosen(rows("kernel-copy", 2e-6, 350), rows("copy-engine", 2e-6, 350)))
-    assert answer.equals
-    assert set(answer.ranges[0].best) == {"copy-engine", "kernel-copy"}
-
-
-def test_the_verdict_counts_what_matters_and_names_the_most() -> None:
-    apart = [*rows("kernel-copy", 2e-6, 350), *rows("copy-engine", 8e-6, 350)]
-    far = ("gpu:0", "numa:0")
-    same = [*rows("kernel-copy", 2e-6, 50, far), *rows("copy-engine", 2e-6, 50, far)]
-    one, some, none = (choose_text.verdict(chosen(curves)) for curves in (apart, [*apart, *same], same))
-    assert "GPU to GPU" in one
-    assert "GPU to GPU" in some
-    assert " 1 of 2 " in some
-    assert not re.search(r"\b[12] of [12]\b", one + none)
-    assert "1 %" in none
-
-
-def test_what_medians_cost_more_is_told_though_intervals_do_not_tell_them_apart() -> None:
+def test_medians_that_intervals_cannot_tell_apart_tie() -> None:
     def wide(row: Row) -> Row:
-        raw = json.loads(json.dumps(row.raw))
-        stats = raw["flows"][0]["seconds"]
-        stats["low"], stats["high"] = stats["median"] * 0.6, stats["median"] * 1.5
-        return Row.from_json(raw)
+        middle = row.flows[0].seconds.median
+        return with_seconds(row, low=middle * 0.6, high=middle * 1.5)
 
-    found = chosen(list(map(wide, [*rows("kernel-copy", 2e-6, 350), *rows("copy-engine", 2.8e-6, 250)])))
-    answer = only(found)
-    assert answer.equals
-    assert answer.spread == pytest.approx(0.4, abs=0.01)
-    assert choose_costs.cost(answer.sizes[0], "copy-engine") == "+40 % ?"
-    assert choose_costs.cost(answer.sizes[0], "kernel-copy") == "best"
-    assert "40 %" in choose_text.verdict(found)
+    one = only(chosen(list(map(wide, [*rows("kernel-copy", 2e-6, 350), *rows("copy-engine", 2.8e-6, 250)]))))
+    assert one.ties
+    assert difference(one.rivals, "copy-engine", one.sizes[0]) == pytest.approx(0.4, abs=0.01)
 
 
 def test_a_parameter_left_as_it_is_makes_no_rival() -> None:
@@ -188,38 +155,33 @@ def test_a_parameter_left_as_it_is_makes_no_rival() -> None:
     ids=["another clock", "only the call", "many in flight", "another movement"],
 )
 def test_what_is_not_the_same_thing_is_no_rival(other: Json) -> None:
-    found = chosen(rows("kernel-copy", 2e-6, 350), rows("copy-engine", 2e-6, 400, **other))
-    assert found.answers == ()
-    assert len(found.unrivalled) == 2
+    curves = rows("kernel-copy", 2e-6, 350), rows("copy-engine", 2e-6, 400, **other)
+    assert every(*curves) == []
+    found = answered(*curves)
+    assert (found.headline.code, found.outcome, found.exit_code) == ("choose.nothing", Outcome.UNTESTED, 3)
 
 
-def warm(curve: list[Row]) -> list[Row]:
-    return [Row.from_json({**row.raw, "case": {**row.case, "cache": "warm"}}) for row in curve]
-
-
-def test_warm_figures_and_others_are_no_rivals() -> None:
-    found = chosen(rows("kernel-copy", 2e-6, 350), warm(rows("copy-engine", 2e-6, 400)))
-    assert found.answers == ()
-    assert {question.conditions[-1] for question in found.unrivalled} == {"device clock", "warm caches"}
+def test_warm_results_and_others_are_no_rivals() -> None:
+    assert every(rows("kernel-copy", 2e-6, 350), warm(rows("copy-engine", 2e-6, 400))) == []
 
 
 @pytest.mark.parametrize(("clock", "asked"), [("device", 0), ("host", 1)])
 def test_pageable_memory_is_a_rival_where_the_clock_sees_the_hosts_work(clock: str, asked: int) -> None:
     ends = ("numa:0", "gpu:0")
     curves = [rows("copy-engine", 2e-6, rate, ends, clock=clock, source=kind) for kind, rate in KINDS]
-    assert len(chosen(*curves).answers) == asked
+    assert len(chosen(*curves)) == asked
 
 
-def test_what_gpus_do_comes_first() -> None:
+def test_what_gpus_do_comes_first_on_the_screen() -> None:
     host = [
         rows("memcpy", 1e-6, rate, ("numa:0", "numa:0"), clock="host", parameters={"threads": n})
         for n, rate in ((1, 1), (8, 100))
     ]
-    found = chosen(*host, rows("kernel-copy", 2e-6, 350), rows("copy-engine", 3e-6, 350))
-    assert min(found.answers, key=choose_text.rank).question.movement == "GPU to GPU"
-    assert "GPU to GPU" in choose_text.verdict(found)
-    assert choose_text.verdict(found).count("launches aside") == 1
-    assert "launches aside" not in choose_text.verdict(chosen(*host))
+    found = answered(*host, rows("kernel-copy", 2e-6, 350), rows("copy-engine", 3e-6, 350))
+    headings = found.table("choose.fastest").frame["heading"].unique(maintain_order=True).to_list()
+    assert headings[0] == "GPU -> GPU"
+    assert headings[1].startswith("host memory, memcpy")
+    assert "choose.one-run" in codes(found)
 
 
 def test_flows_beside_others_are_rivals_only_of_the_same_company() -> None:
@@ -229,144 +191,89 @@ def test_flows_beside_others_are_rivals_only_of_the_same_company() -> None:
         return made.ok(plan_case, [made.seconds(size, 100, method)] * 2)
 
     alone = rows("kernel-copy", 0, 300)
-    assert chosen(alone, [pair("copy-engine", size, "background") for size in SIZES]).answers == ()
-    assert chosen(alone, [pair("copy-engine", size, "measured") for size in SIZES]).answers == ()
+    assert every(alone, [pair("copy-engine", size, "background") for size in SIZES]) == []
+    assert every(alone, [pair("copy-engine", size, "measured") for size in SIZES]) == []
     together = [[pair(method, size, "measured") for size in SIZES] for method in ("copy-engine", "kernel-copy")]
-    assert only(chosen(*together)).question.conditions[1:] == ("2 to 1 at once",)
+    assert only(chosen(*together)).task.movement == "gpus>gpu"
 
 
 def test_memory_that_is_open_is_chosen_too() -> None:
     ends = ("numa:0", "gpu:0")
-    found = chosen(
+    bound, free = chosen(
         rows("copy-engine", 9e-6, 55, ends),
         rows("copy-engine", 9e-6, 20, ends, memory="managed"),
         rows("kernel-copy", 3e-6, 50, ends),
     )
-    bound, free = found.answers
-    assert (bound.question.memory, set(bound.rivals)) == ("pinned > device", {"copy-engine", "kernel-copy"})
-    assert free.question.memory == ANY
+    assert (bound.task.memories, set(bound.rivals)) == ("pinned>device", {"copy-engine", "kernel-copy"})
+    assert free.task.memories == ANY
     assert set(free.rivals) == {"copy-engine to device", "copy-engine to managed", "kernel-copy to device"}
     assert free.ranges[-1].best == ("copy-engine to device",)
 
 
 def test_messages_there_and_back_are_chosen_by_their_time() -> None:
     sizes = [8, 64, KIB, 64 * KIB]
-    answer = only(
-        chosen(
-            there_and_back("mpi", "pageable", 8e-7, [*sizes, 16]),
-            there_and_back("shm-copy", "shm", 2e-7, sizes),
-        )
+    one = only(
+        chosen(there_and_back("mpi", "pageable", 8e-7, [*sizes, 16]), there_and_back("shm-copy", "shm", 2e-7, sizes))
     )
-    assert [one.best for one in answer.ranges] == [("shm-copy from shm to shm",)]
-    assert [at.bytes for at in answer.sizes] == sizes, "of one way alone nobody is the best"
-    assert dict(answer.sizes[0].excess)["mpi from pageable to pageable"] == pytest.approx(3)
+    assert [span.best for span in one.ranges] == [("shm-copy from shm to shm",)]
+    assert one.sizes == sizes, "of one way alone nobody is the best"
+    assert difference(one.rivals, "mpi from pageable to pageable", 8) == pytest.approx(3)
 
 
-def test_sizes_that_one_way_does_not_know_are_told() -> None:
+def test_sizes_that_intervals_leave_open_are_in_no_range() -> None:
     sizes = [8, 64, KIB, 64 * KIB]
-    known = [
-        *there_and_back("mpi", "pageable", 8e-7, [*sizes, 16]),
-        *there_and_back("shm-copy", "shm", 2e-7, sizes),
-    ]
+    known = [*messages(sizes), *there_and_back("mpi", "pageable", 8e-7, [16])]
     unsure = [
         with_seconds(row, low=1e-7, high=1e-5) if "mpi" in row.id and size_of(row) in (16, 64, 64 * KIB) else row
         for row in known
     ]
-    answer = only(chosen(unsure))
-    assert [at.bytes for at in answer.sizes] == [8, KIB]
-    assert answer.unknown == (64, 64 * KIB), "16 B has one way alone"
-    assert any("64 B, 64 KiB" in line for line in choose_text.closings(answer))
-    assert [(one.first, one.last) for one in answer.ranges] == [(8, 8), (KIB, KIB)]
-    assert html_use.in_words(answer).endswith("from 8 B to 1 KiB, 2 of its 3 sizes (not known at 64 B, 64 KiB)")
-    assert only(chosen(known)).unknown == ()
-
-
-def test_a_first_range_of_one_size_is_at_that_size() -> None:
-    sizes = [8, 64, KIB]
-    known = [*there_and_back("mpi", "pageable", 8e-7, sizes), *there_and_back("shm-copy", "shm", 2e-7, sizes)]
-    near = [with_seconds(row, median=2.2e-7, low=1e-7, high=5e-7) if row is known[0] else row for row in known]
-    said = html_use.in_words(only(chosen(near)))
-    assert "at 8 B" in said
-    assert "up to 8 B" not in said
+    one = only(chosen(unsure))
+    assert one.sizes == [8, KIB]
+    assert one.undecided == (64, 64 * KIB), "16 B has one way alone"
+    assert [(span.first, span.last) for span in one.ranges] == [(8, 8), (KIB, KIB)]
+    assert only(chosen(known)).undecided == ()
+    assert answered(unsure).table("choose.fastest").frame.height == 3, "a row for the sizes without an answer"
 
 
 @pytest.mark.parametrize(("open_", "ends"), [(8, (64, None)), (64 * KIB, (0, KIB))])
 def test_an_exported_range_ends_where_sizes_beyond_it_are_left_out(open_: int, ends: tuple[int, int | None]) -> None:
-    sizes = [8, 64, KIB, 64 * KIB]
-    known = [*there_and_back("mpi", "pageable", 8e-7, sizes), *there_and_back("shm-copy", "shm", 2e-7, sizes)]
     unsure = [
-        with_seconds(row, low=1e-7, high=1e-5) if "mpi" in row.id and size_of(row) == open_ else row for row in known
+        with_seconds(row, low=1e-7, high=1e-5) if "mpi" in row.id and size_of(row) == open_ else row
+        for row in messages([8, 64, KIB, 64 * KIB])
     ]
-    (held,) = json.loads(export(made.run(found=unsure), "json"))["choices"]
+    (held,) = json.loads(export("json", Run(file(unsure))))["choices"]
     assert held["left_out"] == [open_]
     assert (held["ranges"][0]["first"], held["ranges"][-1]["last"]) == ends
 
 
-def test_an_unknown_figure_counts_where_it_is_told_apart_all_the_same() -> None:
-    sizes = [8, 64, KIB, 64 * KIB]
-    known = [*there_and_back("mpi", "pageable", 8e-6, sizes), *there_and_back("shm-copy", "shm", 2e-7, sizes)]
+def test_an_unknown_result_counts_where_it_is_told_apart_all_the_same() -> None:
+    known = messages([8, 64, KIB, 64 * KIB], mpi=8e-6)
     wide = [with_seconds(row, low=5e-8, high=8e-7) if "shm-copy" in row.id else row for row in known]
-    answer = only(chosen(wide))
-    assert [one.best for one in answer.ranges] == [("shm-copy from shm to shm",)]
-    assert answer.unknown == ()
+    one = only(chosen(wide))
+    assert [span.best for span in one.ranges] == [("shm-copy from shm to shm",)]
+    assert one.undecided == ()
 
 
-def test_a_run_whose_intervals_leave_every_size_open_says_so() -> None:
-    sizes = [8, 64, KIB, 64 * KIB]
-    known = [*there_and_back("mpi", "pageable", 8e-7, sizes), *there_and_back("shm-copy", "shm", 2e-7, sizes)]
-    found = chosen([with_seconds(row, low=1e-8, high=1e-4) for row in known])
-    assert found.answers == ()
-    assert found.unrivalled == ()
-    assert [one.movement for one in found.undecided] == ["host to host, between processes"]
-    assert choose_text.verdict(found).startswith("Cannot tell which way is faster")
+def test_a_run_whose_intervals_leave_every_size_open_has_no_verdict() -> None:
+    wide = [with_seconds(row, low=1e-8, high=1e-4) for row in messages([8, 64, KIB, 64 * KIB])]
+    assert [one.task.movement for one in every(wide)] == ["host>host/processes"]
+    assert chosen(wide) == []
+    found = answered(wide)
+    assert (found.headline.code, found.outcome, found.exit_code) == ("choose.open", Outcome.UNCLEAR, 3)
+    assert found.headline.facts["tasks"] == 1
 
 
-def test_a_single_size_that_is_open_within_a_range_is_named() -> None:
-    sizes = [8, 64, KIB, 64 * KIB, 1 << 20]
-    known = [*there_and_back("mpi", "pageable", 8e-7, sizes), *there_and_back("shm-copy", "shm", 2e-7, sizes)]
-    near = [with_seconds(row, low=1e-7, high=5e-7) if "mpi" in row.id and size_of(row) == KIB else row for row in known]
-    answer = only(chosen([with_seconds(row, median=2.2e-7) if row is near[2] else row for row in near]))
-    assert len(answer.ranges) == 1
-    assert choose_text.closings(answer) == ["as good, or not told apart: mpi from pageable to pageable at 1 KiB"]
-
-
-def test_the_headline_is_of_sizes_at_which_both_ways_are_known() -> None:
-    sizes = [8, 64, KIB, 64 * KIB]
-    known = [*there_and_back("mpi", "pageable", 8e-7, sizes), *there_and_back("shm-copy", "shm", 2e-7, sizes)]
-    wild = [with_seconds(row, median=1e-4, low=1e-6, high=1e-2) if row is known[1] else row for row in known]
-    answer = only(chosen(wild))
-    assert answer.stake == pytest.approx(3), "not 499, of a figure that nobody knows"
-    assert answer.dearest is not None
-    assert answer.dearest[2].bytes != 64
+def test_what_is_at_stake_is_what_is_sure() -> None:
+    known = messages([8, 64, KIB, 64 * KIB])
     likely = [with_seconds(row, median=1e-6, low=4e-7, high=2e-6) if row is known[1] else row for row in known]
-    steady = only(chosen(likely)).dearest
-    assert steady is not None
-    assert (steady[0], steady[2].bytes != 64) == (pytest.approx(3), True), "what is sure, not the largest median"
+    assert only(chosen(likely)).stake == pytest.approx(3, rel=1e-3), "not 4, of a median that nobody knows well"
 
 
 def test_a_time_of_zero_is_no_cost() -> None:
     sizes = [8, 64, KIB, 64 * KIB]
-    known = [*there_and_back("mpi", "pageable", 8e-7, sizes), *there_and_back("shm-copy", "shm", 2e-7, sizes)]
+    known = messages(sizes)
     zero = [with_seconds(row, median=0.0, low=0.0, high=0.0) if row is known[-1] else row for row in known]
-    assert [at.bytes for at in only(chosen(zero)).sizes] == sizes[:-1]
-
-
-def test_messages_as_osu_has_them_come_first() -> None:
-    sizes = [8, 64, KIB, 64 * KIB]
-    usual = [*there_and_back("mpi", "pageable", 8e-7, sizes), *there_and_back("shm-copy", "shm", 2e-7, sizes)]
-    one_way = [
-        *there_and_back("mpi", "pageable", 8e-6, sizes, call="send"),
-        *there_and_back("shm-copy", "shm", 2e-7, sizes, call="send"),
-    ]
-    found = chosen(one_way, usual)
-    first, second = sorted(found.answers, key=choose_text.rank)
-    assert "ping-pong" in choose_text.title(first.question)
-    assert "one way" in choose_text.title(second.question)
-
-
-def with_seconds(row: Row, **bounds: float) -> Row:
-    flow = row.raw["flows"][0]
-    return Row.from_json({**row.raw, "flows": [{**flow, "seconds": {**flow["seconds"], **bounds}}]})
+    assert only(chosen(zero)).sizes == sizes[:-1]
 
 
 @pytest.mark.parametrize(
@@ -387,105 +294,143 @@ def test_the_range_of_three_samples_tells_less_than_an_interval(samples: int, ri
     assert [sorted(one.best) for one in only(found).ranges] == [told]
 
 
-def test_what_two_cases_measured_and_found_another_figure_is_told() -> None:
+def test_what_two_cases_measured_and_found_another_result_is_known() -> None:
     first, second, rival = rows("copy-engine", 0, 400), rows("copy-engine", 0, 300), rows("kernel-copy", 0, 100)
     again = [
         Row.from_json({**row.raw, "id": f"{row.id}/again", "case": {**row.case, "id": f"{row.id}/again"}})
         for row in second
     ]
-    found = chosen(first, again, rival)
-    share, way, _ = only(found).disagreement or (0.0, "", 0)
-    assert (way, share) == ("copy-engine", pytest.approx(1 / 3, rel=1e-6))
-    assert "33 %" in " ".join(choose_caveats.caveats(found))
-    assert only(chosen(first, rival)).disagreement is None
-
-
-def size_of(row: Row) -> int:
-    return int(row.case["flows"][0]["bytes"])
+    assert only(chosen(first, again, rival)).disagreement == pytest.approx(1 / 3, rel=1e-6)
+    (apart,) = [one for one in answered(first, again, rival).details if one.code == "choose.disagreement"]
+    assert apart.facts["share"] == pytest.approx(1 / 3, rel=1e-6)
+    assert only(chosen(first, rival)).disagreement == 0
 
 
 def test_only_paths_that_all_rivals_have_count() -> None:
     slow = rows("copy-engine", 1e-6, 10, ("gpu:2", "gpu:3"))
-    answer = only(chosen(rows("copy-engine", 1e-6, 400), slow, rows("kernel-copy", 1e-6, 300)))
-    assert [one.best for one in answer.ranges][-1] == ("copy-engine",)
+    one = only(chosen(rows("copy-engine", 1e-6, 400), slow, rows("kernel-copy", 1e-6, 300)))
+    assert [span.best for span in one.ranges][-1] == ("copy-engine",)
 
 
 def test_recorded_h200_push_by_kernels_small_and_by_engines_large() -> None:
-    found = linkscope.choose(RECORDED)
-    answer = next(one for one in found.answers if one.question.movement == "GPU to GPU" and len(one.ranges) > 1)
+    found = choices(Run.of(recorded.HEALTHY).results)
+    one = next(one for one in found if one.task.movement == "gpu>gpu" and len(one.ranges) > 1)
     engines, kernels = "copy-engine push", "kernel-copy push"
-    assert [one.best for one in answer.ranges] == [(kernels,), (kernels, engines), (engines,)]
-    assert 4 << 20 < answer.crossovers[0].size < 64 << 20
-    assert not found.modelled
-    assert any(one.equals for one in found.answers)  # all pairs at once: no way is better
+    assert [span.best for span in one.ranges] == [(kernels,), (kernels, engines), (engines,)]
+    assert 4 << 20 < one.crossovers[0].at.value < 64 << 20
+    assert any(one.ties for one in found), "all pairs at once: no way is better"
 
 
-def test_modelled_figures_are_said_to_be() -> None:
-    assert choose(figures(made.run(found=made.sweep(pairs=1, sizes=4)))).modelled
-
-
-@pytest.mark.parametrize("options", [[], ["--full"]])
-def test_the_terminal_says_it_within_80_columns(
-    options: list[str], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("COLUMNS", "80")
-    with pytest.raises(SystemExit) as left:
-        main(["choose", str(RECORDED), *options])
-    lines = capsys.readouterr().out.splitlines()
-    assert left.value.code == 0
-    assert any("kernel-copy push" in line for line in lines)
-    assert options or len(lines) <= 40
+def test_all_tasks_of_a_healthy_node_are_on_the_first_screen(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(recorded.RUNS)
+    found = linkscope.choose(recorded.HEALTHY.name)
+    table = found.table("choose.fastest")
+    assert table.first == table.frame.height
+    assert (found.headline.code, found.headline.facts["tasks"], found.exit_code) == ("choose.fastest", 14, 0)
+    lines = linkscope.render(found).splitlines()
+    assert len(lines) <= 24
+    assert max(map(len, lines)) <= 80
+    ranges = found.table("choose.ranges").frame
+    assert ranges["task"].n_unique() == 14
+    assert ranges.filter(polars.col("movement") == "gpus<>gpus")["best"].to_list() == [["copy-engine", "kernel-copy"]]
 
 
 @pytest.mark.parametrize("name", ["h200x4-direct", "h200x4-packets"])
-def test_interfaces_come_before_the_settings_of_one_and_every_collective_is_told(
-    name: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("COLUMNS", "80")
-    path = FIXTURES / "runs" / f"{name}.jsonl"
-    asked = [sorted(one.interfaces) for one in sorted(linkscope.choose(path).answers, key=choose_text.rank)]
-    assert asked == sorted(asked, key=lambda methods: len(methods) < 2)
-    assert asked[0] == ["direct-collective", "xccl-collective"]
-    with pytest.raises(SystemExit):
-        main(["choose", str(path)])
-    lines = capsys.readouterr().out.splitlines()
-    assert len(lines) <= 40
-    first = {line.split()[0] for line in lines if line.startswith("  ") and not line.startswith("   ")}
-    assert {"all-reduce", "reduce", "broadcast", "reduce-scatter", "all-gather", "all-to-all"} <= first
+def test_every_collective_is_on_the_first_screen_by_the_name_of_its_library(name: str) -> None:
+    found = linkscope.choose(FIXTURES / "runs" / f"{name}.jsonl")
+    told = " ".join(found.table("choose.fastest").frame["what"].to_list())
+    assert all(
+        kind in told for kind in ("all-reduce", "reduce", "broadcast", "reduce-scatter", "all-gather", "all-to-all")
+    )
+    for full in (False, True):
+        assert "xccl" not in linkscope.render(found, full=full)
+    assert "NCCL" in linkscope.render(found, full=True)
 
 
 @pytest.mark.parametrize(
     ("note", "told"),
-    [
-        ("nccl 2.28.9, NVLink multicast off (NCCL_NVLS_ENABLE=0)", 1),
-        ("nccl 2.28.9, NCCL_NVLS_ENABLE=0, NVLink SHARP off", 1),
-        ("nccl 2.28.9, NVLink SHARP as it chooses", 0),
-    ],
+    [("nccl 2.28.9, NVLink multicast off (NCCL_NVLS_ENABLE=0)", 1), ("nccl 2.28.9, NVLink SHARP as it chooses", 0)],
 )
-@pytest.mark.parametrize("noted", ["{}", "a graph uses one slot; {}", "{}; by ncclAlltoAll"])
-def test_a_library_that_went_without_its_fastest_way_is_told_with_what_measures_it(
-    note: str, told: int, noted: str
+def test_a_library_that_went_without_its_fastest_way_is_told(
+    note: str, told: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    frame = figures(linkscope.read(FIXTURES / "runs" / "h200x4-packets.jsonl"))
-    found = choose(frame.with_columns(notes=polars.lit(noted.format(note)).cast(frame.schema["notes"])))
-    assert found.settings == ("nccl 2.28.9, NVLS off (NCCL_NVLS_ENABLE=0 was set)",) * told
-    assert any("`env -u NCCL_NVLS_ENABLE`" in text for text in choose_caveats.caveats(found)) == bool(told)
+    run = Run.of(FIXTURES / "runs" / "h200x4-packets.jsonl")
+    run.results = run.results.with_columns(notes=polars.lit([note]))
+    found = [one for one in answer(run).at(Level.WARNING) if one.code == "choose.nvls-off"]
+    assert [one.facts["library"] for one in found] == ["NCCL"] * told
 
 
-@pytest.mark.parametrize("name", ["h100-halo-2-ranks", "frontier-halo-default"])
-def test_of_an_applications_messages_the_fastest_way_is_told(name: str, capsys: pytest.CaptureFixture[str]) -> None:
-    path = FIXTURES / "applications" / f"{name}.jsonl"
-    with pytest.raises(SystemExit):
-        main(["choose", str(path)])
-    said = " ".join(capsys.readouterr().out.split())
-    (halo,) = linkscope.workloads(path)
-    assert workload_text.answer(halo) in said
-    assert choose_text.verdict(linkscope.choose(path)) not in said
+def test_a_cut_run_is_answered_without_a_verdict(tmp_path: Path) -> None:
+    found = linkscope.choose(recorded.cut_short(tmp_path))
+    assert (found.headline.code, found.outcome, found.exit_code) == ("choose.cut-short", Outcome.UNTESTED, 3)
+    assert [one.code for one in found.at(Level.ERROR)] == ["run.cut-short"]
+    assert found.table("choose.fastest").frame.height
+
+
+def test_a_model_has_no_verdict_word_and_no_answer_where_it_assumes_latencies(tmp_path: Path) -> None:
+    found = linkscope.choose(recorded.frontier(tmp_path))
+    assert found.run.modelled
+    assert (found.headline.code, found.outcome, found.exit_code) == ("choose.fastest", None, 0)
+    assert "choose.assumed" in codes(found)
+    assert "choose.one-run" not in codes(found)
+    sizes = found.table("choose.ranges").frame.filter(polars.col("movement") == "gpu>gpu")["sizes"].to_list()
+    assert min(first for first, _ in sizes) >= 1 << 20
+    tiers = found.table("choose.ranges").frame.filter(polars.col("movement") == "gpu>gpu")["tier"]
+    assert tiers.n_unique() == 6
+
+
+def test_what_disturbed_the_run_is_in_every_form() -> None:
+    found = linkscope.choose(recorded.PAIR, recorded.PAIR_AGAIN)
+    told = {one.code for one in found.at(Level.WARNING)}
+    assert "doctor.load" in told
+    data = json.loads(linkscope.render(found, "json"))
+    assert told <= {one["code"] for one in data["findings"]}
+
+
+def test_a_reader_gets_the_tasks_that_he_names() -> None:
+    run = Run.of(recorded.HEALTHY)
+    for word in ("HOST -> gpu", "host to GPU"):
+        movements = answer(run, table=word).table("choose.ranges").frame["movement"].unique().to_list()
+        assert movements == ["host>gpu"]
+    assert answer(run, table="warm").table("choose.ranges").frame["task"].n_unique() == 1
+    for word in (" ", "hist to GPU", "nothing like it"):
+        with pytest.raises(LinkscopeError):
+            answer(run, table=word)
+
+
+def test_titles_of_all_tasks_differ() -> None:
+    for path in (recorded.HEALTHY, recorded.DIRECT):
+        titles = [title(one) for one in choices(Run.of(path).results)]
+        assert len(titles) == len(set(titles))
+
+
+def test_costs_of_every_method_are_in_the_data() -> None:
+    frame = linkscope.choose(recorded.HEALTHY).table("choose.costs").frame
+    small = frame.filter(polars.col("bytes") == 64 * KIB, polars.col("question").str.starts_with("GPU -> GPU"))
+    assert small["way"].to_list() == ["kernel-copy push", "copy-engine push"]
+    assert small["extra"].to_list()[1] == pytest.approx(4.36, abs=0.01)
+    assert small["best"].to_list() == [True, False]
+
+
+@pytest.mark.parametrize("words", [["--json"], ["--full"], ["--table", "GPU"]])
+def test_an_export_takes_no_other_options(words: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as left:
+        main(["choose", str(recorded.HEALTHY), "--export", "json", "-o", str(tmp_path / "a.json"), *words])
+    assert left.value.code == 2
+    assert capsys.readouterr().err.count("\n") == 1
+    assert not (tmp_path / "a.json").exists()
 
 
 def test_json_holds_what_the_terminal_says(capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(SystemExit):
-        main(["choose", str(RECORDED), "--json"])
+    with pytest.raises(SystemExit) as left:
+        main(["choose", str(recorded.HEALTHY), "--json"])
+    assert left.value.code == 0
     found = json.loads(capsys.readouterr().out)
-    assert len(found["answers"]) == len(linkscope.choose(RECORDED).answers)
-    assert found["modelled"] is False
+    assert {"choose.fastest", "choose.ranges", "choose.costs", "choose.crossovers"} == set(found["tables"])
+    assert (found["outcome"], found["exit_code"]) == (None, 0)
+
+
+def test_of_an_applications_messages_the_fastest_way_is_told() -> None:
+    found = linkscope.choose(FIXTURES / "applications" / "h100-halo-2-ranks.jsonl")
+    free = found.table("choose.ranges").frame.filter(polars.col("memories") == ANY)
+    assert free["best"].to_list() == [["direct, managed"]]

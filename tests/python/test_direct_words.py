@@ -17,7 +17,7 @@ from linkscope.analysis.overview import overview
 from linkscope.analysis.workloads import WorkloadTable, workloads
 from linkscope.cli.main import app
 from linkscope.machine.paths import Paths
-from linkscope.report import brief_text, choose_text, direct_text, wording, workload_text
+from linkscope.report import brief_text, direct_text, wording, workload_text
 from linkscope.results.row import Row
 from linkscope.results.run_file import RunFile
 
@@ -31,7 +31,7 @@ def table(rows: list[Row]) -> WorkloadTable:
 
 
 @pytest.mark.parametrize("path", APPLICATIONS, ids=lambda path: path.stem)
-@pytest.mark.parametrize("command", [["choose"], ["choose", "--full"], ["show"], ["show", "--full"]])
+@pytest.mark.parametrize("command", [["show"], ["show", "--full"]])
 def test_what_direct_means_stands_below_the_verdict(path: Path, command: list[str]) -> None:
     said = CliRunner().invoke(app, [*command, str(path)], env={"COLUMNS": "80"}).output
     (one,) = linkscope.workloads(path)
@@ -88,9 +88,3 @@ def test_several_applications_stay_on_one_screen_and_say_it_once() -> None:
     console = Console(file=stream, width=80, force_terminal=False)
     brief_text.show(run, overview(run.rows, run.node), explain(run), console)
     assert len(stream.getvalue().splitlines()) <= brief_text.MOST_LINES
-    asked = workloads(run.rows, Paths(run.node))
-    stream = io.StringIO()
-    choose_text.show(linkscope.choose(run), "node", Console(file=stream, width=80, force_terminal=False), asked)
-    assert len(stream.getvalue().splitlines()) <= choose_text.MOST_LINES
-    said = " ".join(stream.getvalue().split())
-    assert said.count(workload_text.meanings(asked[0])[0]) == 1

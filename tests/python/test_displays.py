@@ -22,7 +22,7 @@ from linkscope.messages.numbers import number
 from linkscope.render.svg.axis import x_axis
 from linkscope.render.svg.curve import MOST_SERIES, curves
 from linkscope.render.svg.plot import draw
-from linkscope.report import choose_text, explain_text, wording
+from linkscope.report import explain_text, wording
 from linkscope.report.curve_sheet import curve_sheet
 from linkscope.report.html import render, render_runs
 from linkscope.results.run_file import RunFile
@@ -41,7 +41,7 @@ def texts(svg: str) -> list[str]:
     [
         (lambda: linkscope.read(DEFAULT), lambda found: explain_text.verdict(linkscope.explain(found))),
         (lambda: linkscope.explain(DEFAULT), explain_text.verdict),
-        (lambda: linkscope.choose(DEFAULT), choose_text.verdict),
+        (lambda: linkscope.choose(DEFAULT), lambda found: sentence(found.headline)),
         (lambda: linkscope.compare(DEFAULT, DEFAULT), lambda found: sentence(found.headline)),
         (lambda: linkscope.topology("h200x4"), lambda found: found.name),
     ],

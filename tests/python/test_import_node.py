@@ -14,9 +14,8 @@ from rich.console import Console
 from test_importers import MEASURED, SAMPLES
 from typer.testing import CliRunner
 
-from linkscope.analysis.choose import choose
+import linkscope
 from linkscope.analysis.explain import explain
-from linkscope.analysis.figures import figures
 from linkscope.cli.main import app
 from linkscope.errors import LinkscopeError
 from linkscope.importers.imported_run import Wanted, import_file
@@ -117,8 +116,8 @@ def test_whether_nccl_could_reduce_in_the_switch_is_what_the_user_says(
     assert {("?" if one.faster_known else "fast") for one in found.collectives} == {told}
     asked = "--nvls on|off" in explain_text.headline(found)
     assert asked is (nvls is None), "who said it already is not asked again"
-    chosen = choose(figures(RunFile.read(tmp_path / "run.jsonl")))
-    assert chosen.settings == (), "what a user says of another tool is no setting of a run of ours"
+    chosen = linkscope.choose(tmp_path / "run.jsonl")
+    assert not any(one.code == "choose.nvls-off" for one in chosen.findings), "it is no setting of a run of ours"
 
 
 @pytest.mark.parametrize(("name", "told"), [("nccl-tests-2.19.txt", True), ("nccl-tests-2.19.json", False)])

@@ -1,4 +1,4 @@
-"""Joined runs: several runs of one node count together, and what is told of how they agree."""
+"""Joined runs: several runs of one node count together, and what is known of how they agree."""
 
 from __future__ import annotations
 
@@ -9,168 +9,146 @@ from pathlib import Path
 
 import modelled_run as made
 import pytest
+import recorded
 
-from linkscope.analysis.choose import ONE_RUN, Choice, Choices, choose
-from linkscope.analysis.figures import figures
-from linkscope.analysis.joined_runs import joined
-from linkscope.analysis.steadiness import Disagreement, Steadiness, steadiness_of_runs
+from linkscope.answers.answer import Answer
+from linkscope.answers.best import Choice, choices
+from linkscope.answers.choose import answer
+from linkscope.codecs.tuner.exported import Exported
+from linkscope.codecs.tuner.formats import export
 from linkscope.errors import LinkscopeError
-from linkscope.report import choose_caveats, choose_text
-from linkscope.report.exports.formats import export
-from linkscope.report.exports.origin import origin
+from linkscope.figures.joined import joined
+from linkscope.figures.run import Run
 from linkscope.results.row import Row
 from linkscope.results.run_file import RunFile
 
-FIXTURES = Path(__file__).parents[1] / "fixtures"
 KIB = 1 << 10
 
 
-def only(found: Choices) -> Choice:
-    (answer,) = found.answers
-    return answer
+def run_of(*curves: list[Row], name: str = "synthetic.jsonl") -> Run:
+    return Run(replace(made.run(found=[row for curve in curves for row in curve]), path=Path(name)))
 
 
-def test_runs_count_together_by_the_interval_between_them() -> None:
-    sizes = [8, KIB, 64 * KIB]
-    mpi = made.there_and_back("mpi", "pageable", 4e-7, sizes)
-    shm = [made.there_and_back("shm-copy", "shm", seconds, sizes) for seconds in (2e-7, 2e-6, 2.1e-7)]
-    runs = [made.run(found=[*mpi, *one]) for one in shm]
-    fast, slow, _ = (only(choose(figures(run))) for run in runs)
-    assert [one.ranges[0].best for one in (fast, slow)] == [
-        ("shm-copy from shm to shm",),
-        ("mpi from pageable to pageable",),
-    ]
-    found = choose(figures(joined(runs)), runs)
-    assert found.answers == ()
-    assert len(found.undecided) == 1
-    alike = joined([runs[0], runs[2]])
-    assert only(choose(figures(alike))).ranges[0].best == ("shm-copy from shm to shm",)
-    assert {len(row.measured) for row in alike.rows} == {2}
-    assert "from synthetic.jsonl, synthetic.jsonl, " in origin(alike)[0]
-    forged = replace(runs[0], header={**runs[0].header, "joined": 5})
-    assert "from synthetic.jsonl, " in origin(forged)[0]
-    ids = {row.id for row in runs[0].rows}
-    part = replace(runs[1], rows=runs[1].rows[:-1])
-    assert replace(steadiness_of_runs([runs[0], part], ids), apart=None) == Steadiness(1, 2, of_cpus=True)
-    assert replace(steadiness_of_runs(runs, ids), apart=None) == Steadiness(3, 3)
-    third = replace(runs[2], path=Path("third.jsonl"))
-    slow = replace(runs[1], path=Path("slow.jsonl"))
-    assert steadiness_of_runs([runs[0], third], ids).apart is None
-    assert steadiness_of_runs([runs[0], slow, third], ids).apart == Disagreement(3, 6, "slow.jsonl")
-    assert steadiness_of_runs([runs[0], slow], ids).apart == Disagreement(3, 6)
-    with pytest.raises(LinkscopeError, match="are one run"):
-        joined([runs[0], runs[1], runs[0]])
+def chosen(*runs: Run) -> list[Choice]:
+    return [one for one in choices(joined(runs), len(runs)) if one.ranges]
 
 
-def test_runs_of_two_nodes_do_not_count_together() -> None:
-    other = made.run()
-    elsewhere = replace(other, header={**other.header, "node": {**other.header["node"], "name": "elsewhere"}})
-    with pytest.raises(LinkscopeError, match="of different nodes"):
-        joined([other, elsewhere])
+def only(found: list[Choice]) -> Choice:
+    (one,) = found
+    return one
 
 
-def test_runs_without_serial_numbers_are_said_to_be_of_one_node_by_name() -> None:
-    rows = made.run().rows
-    runs = [
-        replace(
-            made.run(), path=Path(f"{number}.jsonl"), rows=rows[number:], header={**made.run().header, "host": "vm"}
-        )
-        for number in range(2)
-    ]
-    real = [replace(one, header={**one.header, "node": {**one.header["node"], "modelled": False}}) for one in runs]
-    assert [one for one in joined(real).notices if "by the host's name alone: vm" in one]
-    assert not any("by the host" in one for one in joined(runs).notices), "a described node is known by its name"
+def messages(mpi: float, shm: float, sizes: list[int], name: str = "synthetic.jsonl") -> Run:
+    return run_of(
+        made.there_and_back("mpi", "pageable", mpi, sizes),
+        made.there_and_back("shm-copy", "shm", shm, sizes),
+        name=name,
+    )
 
 
-def test_what_one_of_several_runs_has_alone_is_said_and_comes_last() -> None:
-    whole = RunFile.read(FIXTURES / "runs" / "h200x4-packets.jsonl")
-    part = replace(whole, rows=tuple(row for row in whole.rows if "all-reduce" in row.id), path=Path("part.jsonl"))
-    runs = [whole, part]
-    found = choose(figures(joined(runs)), runs)
-    alone = {one.question.movement.partition(" on ")[0]: one.of_one_run for one in found.answers}
-    assert alone.pop("all-reduce") is False
-    assert set(alone.values()) == {True}
-    headed = {one.question.movement for one in found.answers if ONE_RUN in one.question.conditions}
-    assert headed == {one.question.movement for one in found.answers if one.of_one_run}
-    assert any(text.startswith("In part of one run") for text in choose_caveats.caveats(found))
-    first, *_ = sorted(found.answers, key=choose_text.rank)
-    assert "all-reduce" in first.question.movement
-    assert not any(one.of_one_run for one in choose(figures(whole)).answers)
-    rest = replace(whole, rows=tuple(row for row in whole.rows if "all-reduce" not in row.id), path=Path("rest.jsonl"))
-    of_each = choose(figures(joined([part, rest])), [part, rest])
-    assert all(one.of_one_run for one in of_each.answers)
-    assert not any(ONE_RUN in one.question.conditions for one in of_each.answers), "nothing is set apart by it"
-    assert any(text.startswith("Every answer") for text in choose_caveats.caveats(of_each))
-
-
-def test_how_far_intervals_hold_is_told_with_the_answers() -> None:
-    found = choose(figures(RunFile.read(FIXTURES / "runs" / "h200x4-direct.jsonl")))
-    assert found.steadiness == Steadiness(once=True)
-    assert "within this run" in choose_caveats.read_as(found)
-    assert "over 3 runs" in choose_caveats.read_as(replace(found, steadiness=Steadiness(3, 3)))
-    of_cpus = choose_caveats.caveats(replace(found, steadiness=Steadiness(of_cpus=True)))
-    assert any("`linkscope choose RUN1 RUN2 RUN3`" in line for line in of_cpus)
-
-
-def disturbed(sizes: list[int]) -> list[RunFile]:
-    """Three runs, of which one is slow in all that it has."""
+def disturbed(sizes: list[int]) -> list[Run]:
+    """Return three runs, of which one is slow in all that it has."""
     return [
-        made.run(
-            found=[
-                *made.there_and_back("mpi", "pageable", 4e-7 * slow, sizes),
-                *made.there_and_back("shm-copy", "shm", 2e-7 * slow * own, sizes),
-            ]
-        )
+        messages(4e-7 * slow, 2e-7 * slow * own, sizes, f"{slow}.jsonl")
         for slow, own in ((1.0, 1.0), (9.0, 1.1), (1.2, 0.95))
     ]
 
 
-def test_ways_are_held_against_one_another_within_each_run() -> None:
+def apart(found: Answer) -> list[tuple[str, dict[str, object]]]:
+    told = ("choose.odd-run", "choose.runs-differ")
+    return [(one.code, dict(one.facts)) for one in found.findings if one.code in told]
+
+
+def test_runs_count_together_by_the_interval_between_them() -> None:
+    sizes = [8, KIB, 64 * KIB]
+    runs = [
+        messages(4e-7, seconds, sizes, f"{name}.jsonl")
+        for name, seconds in (("first", 2e-7), ("slow", 2e-6), ("third", 2.1e-7))
+    ]
+    fast, slow, _ = (only(chosen(run)) for run in runs)
+    assert [one.ranges[0].best for one in (fast, slow)] == [
+        ("shm-copy from shm to shm",),
+        ("mpi from pageable to pageable",),
+    ]
+    assert chosen(*runs) == []
+    assert answer(*runs).exit_code == 3
+    alike = [runs[0], runs[2]]
+    assert only(chosen(*alike)).ranges[0].best == ("shm-copy from shm to shm",)
+    assert set(joined(alike)["replicates"]) == {2}
+    assert "from first.jsonl, third.jsonl, " in Exported(tuple(alike)).origin[0]
+    assert apart(answer(*runs)) == [("choose.odd-run", {"cases": 3, "of": 6, "odd": "slow.jsonl"})]
+    assert apart(answer(*runs[:2])) == [("choose.runs-differ", {"cases": 3, "of": 6})]
+    assert apart(answer(*alike)) == []
+
+
+def test_the_result_of_several_runs_is_the_middle_one_with_students_interval() -> None:
+    sizes = [8]
+    one = joined([messages(seconds, 2e-7, sizes) for seconds in (4e-7, 5e-7, 4.5e-7)])
+    line = one.filter(one["method"] == "mpi").to_dicts()[0]
+    assert line["value"] == pytest.approx(4.5e-7, rel=1e-5)
+    logs = [math.log(seconds) for seconds in (4e-7, 5e-7, 4.5e-7)]
+    mean = sum(logs) / 3
+    deviation = math.sqrt(sum((log - mean) ** 2 for log in logs) / 2)
+    assert line["value_high"] == pytest.approx(math.exp(mean + 4.303 * deviation / math.sqrt(3)), rel=1e-3)
+    assert line["replicate_values"] == pytest.approx([4e-7, 5e-7, 4.5e-7], rel=1e-5)
+
+
+def test_runs_of_two_nodes_or_one_run_twice_do_not_count_together() -> None:
+    first, second = messages(4e-7, 2e-7, [8]), messages(5e-7, 2e-7, [8])
+    header = {**second.header, "node": {**second.header["node"], "name": "elsewhere"}}
+    for other in (Run(replace(second.file, header=header)), first):
+        with pytest.raises(LinkscopeError):
+            joined([first, other])
+
+
+def test_runs_without_serial_numbers_are_said_to_be_of_one_node_by_name() -> None:
+    header = {**made.run().header, "host": "vm"}
+    node = {**header["node"], "modelled": False}
+    runs = [messages(seconds, 2e-7, [8]) for seconds in (4e-7, 5e-7)]
+    real = [Run(replace(one.file, header={**header, "node": node})) for one in runs]
+    assert [one.facts["host"] for one in answer(*real).findings if one.code == "choose.by-host-name"] == ["vm"]
+    assert not any(one.code == "choose.by-host-name" for one in answer(*runs).findings), "a model has its name"
+
+
+def test_what_one_of_several_runs_has_alone_is_said_and_exported() -> None:
+    whole = RunFile.read(recorded.RUNS / "h200x4-packets.jsonl")
+    part = replace(whole, rows=tuple(row for row in whole.rows if "all-reduce" in row.id), path=Path("part.jsonl"))
+    rest = replace(whole, rows=tuple(row for row in whole.rows if "all-reduce" not in row.id), path=Path("rest.jsonl"))
+    runs = [Run(whole), Run(part)]
+    alone = {one.task.movement.partition("/")[0]: one.part for one in chosen(*runs)}
+    assert alone.pop("all-reduce") is False
+    assert set(alone.values()) == {True}
+    assert any(one.code == "choose.part" for one in answer(*runs).findings)
+    held = json.loads(export("json", *runs))["choices"]
+    headed = {one["movement"].split()[0] for one in held if "in part of one run" in one["conditions"]}
+    assert headed == set(alone)
+    assert not any(one.part for one in chosen(Run(whole)))
+    of_each = json.loads(export("json", Run(part), Run(rest)))["choices"]
+    assert not any("in part of one run" in one["conditions"] for one in of_each), "nothing is set apart by it"
+    assert all(one.part for one in chosen(Run(part), Run(rest)))
+
+
+def test_methods_are_compared_within_each_run() -> None:
     sizes = [8, KIB, 64 * KIB]
     runs = disturbed(sizes)
-    one = only(choose(figures(joined(runs)), runs))
+    one = only(chosen(*runs))
     assert [span.best for span in one.ranges] == [("shm-copy from shm to shm",)]
-    assert one.unknown == ()
-    assert {at.unknown for at in one.sizes} == {()}, "each interval is wide, that of the ratio is not"
-    opposed = [
-        runs[0],
-        replace(
-            runs[1],
-            rows=made.run(
-                found=[
-                    *made.there_and_back("mpi", "pageable", 4e-7, sizes),
-                    *made.there_and_back("shm-copy", "shm", 18e-7, sizes),
-                ]
-            ).rows,
-        ),
-        runs[2],
-    ]
-    assert choose(figures(joined(opposed)), opposed).answers == ()
+    assert one.undecided == ()
+    opposed = [runs[0], messages(4e-7, 18e-7, sizes), runs[2]]
+    assert chosen(*opposed) == []
+    told = json.loads(export("json", *runs))["choices"]
+    assert [span["use"] for one in told for span in one["ranges"]] == ["shm-copy from shm to shm"]
 
 
 @pytest.mark.parametrize("others", [(2e-7, 2.1e-7), ()])
 @pytest.mark.parametrize("odd", [0.0, 1e308, 5e-324])
 def test_a_value_that_no_ratio_can_be_made_of_is_in_no_pair(odd: float, others: tuple[float, ...]) -> None:
-    sizes = [8, KIB]
     runs = [
-        made.run(
-            found=[
-                *made.there_and_back("mpi", "pageable", 4e-7, sizes),
-                *made.there_and_back("shm-copy", "shm", seconds, sizes),
-            ]
-        )
-        for seconds in (*others, *[odd] * (3 - len(others)))
+        messages(4e-7 * (1 + number / 1000), seconds, [8, KIB], f"{number}.jsonl")
+        for number, seconds in enumerate((*others, *[odd] * (3 - len(others))))
     ]
-    runs = [replace(run, path=Path(f"{number}.jsonl")) for number, run in enumerate(runs)]
-    runs = [replace(run, rows=(*run.rows, *other(number))) for number, run in enumerate(runs)]
-    found = choose(figures(joined(runs)), runs)
-    assert len(found.answers) + len(found.undecided) <= 1
-    assert all(not math.isnan(at.least[0][1]) for one in found.answers for at in one.sizes)
-
-
-def other(number: int) -> tuple[Row, ...]:
-    """By which runs that are alike otherwise differ."""
-    return tuple(made.there_and_back("mpi", "pinned", 1e-6 * (number + 1), [8]))
+    found = answer(*runs)
+    assert found.tables == () or found.table("choose.costs").frame["extra"].is_nan().sum() == 0
 
 
 def test_what_two_cases_of_a_run_contradict_is_told_by_no_pair() -> None:
@@ -179,33 +157,21 @@ def test_what_two_cases_of_a_run_contradict_is_told_by_no_pair() -> None:
     for slow in (1.0, 1.3, 1.1):
         first, again = (made.there_and_back("mpi", "pageable", 4e-7 * by * slow, sizes) for by in (1, 2))
         again = [replace(row, id=f"{row.id}/again", case={**row.case, "id": f"{row.id}/again"}) for row in again]
-        runs.append(made.run(found=[*first, *again, *made.there_and_back("shm-copy", "shm", 7.2e-7 * slow, sizes)]))
-    found = choose(figures(joined(runs)), runs)
-    assert all(one.equals for one in found.answers)
+        runs.append(run_of(first, again, made.there_and_back("shm-copy", "shm", 7.2e-7 * slow, sizes)))
+    assert all(one.ties for one in chosen(*runs))
 
 
 def test_runs_that_agree_by_chance_are_known_no_better_than_their_samples() -> None:
-    sizes = [8, KIB]
-
     def wide(row: Row) -> Row:
         stats = row.flows[0].seconds
         flow = replace(row.flows[0], seconds=replace(stats, low=stats.median * 0.5, high=stats.median * 1.5))
         return replace(row, flows=(flow, *row.flows[1:]))
 
     runs = [
-        made.run(
-            found=[
-                *map(wide, made.there_and_back("mpi", "pageable", 4e-7 * slow, sizes)),
-                *map(wide, made.there_and_back("shm-copy", "shm", 3.8e-7 * slow, sizes)),
-            ]
+        run_of(
+            [wide(row) for row in made.there_and_back("mpi", "pageable", 4e-7 * slow, [8, KIB])],
+            [wide(row) for row in made.there_and_back("shm-copy", "shm", 3.8e-7 * slow, [8, KIB])],
         )
         for slow in (1.0, 1.1)
     ]
-    assert only(choose(figures(joined(runs)), runs)).equals
-
-
-def test_what_is_exported_is_what_is_told() -> None:
-    sizes = [8, KIB, 64 * KIB]
-    runs = disturbed(sizes)
-    told = json.loads(export(joined(runs), "json"))["choices"]
-    assert [span["use"] for one in told for span in one["ranges"]] == ["shm-copy from shm to shm"]
+    assert only(chosen(*runs)).ties

@@ -27,6 +27,12 @@ COMMANDS: dict[str, tuple[str, ...]] = {
     "compare-cpu": ("compare", "cpu.jsonl", "cpu-again.jsonl"),
     "compare-cut-short": ("compare", "healthy.jsonl", "cut-short.jsonl"),
     "compare-frontier": ("compare", "frontier.jsonl", "frontier.jsonl"),
+    "choose-healthy": ("choose", "healthy.jsonl"),
+    "choose-bad-link": ("choose", "bad-link.jsonl"),
+    "choose-cpus": ("choose", "cpu.jsonl", "cpu-again.jsonl"),
+    "choose-frontier": ("choose", "frontier.jsonl"),
+    "choose-cut-short": ("choose", "cut-short.jsonl"),
+    "choose-pair-full": ("choose", "pair.jsonl", "--full"),
 }
 """Name of the snapshot -> command line; NAME.jsonl stands for a run of the fixture ``runs``."""
 LONG = ("-full", "-json", "-csv")

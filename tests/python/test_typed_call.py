@@ -35,7 +35,7 @@ CALLS: list[tuple[Callable[[Any], Any], str]] = [
     (lambda front: front.load("a**b"), r"cannot read a\*\*b"),
     (lambda front: front.figures(None), "found must be a RunFile or a path, not None"),
     (lambda front: front.explain(front.figures(RUN)), "found must be a RunFile or a path, not a DataFrame"),
-    (lambda front: front.choose(3.5), "found must be a RunFile or a path, not 3.5"),
+    (lambda front: front.choose(3.5), "runs must be a RunFile or a path, not 3.5"),
     (lambda front: front.check(RUN), "missing a required argument: 'limits'"),
     (lambda front: front.check(RUN, "none.yaml"), "none.yaml"),
     (lambda front: front.export(RUN), "missing a required argument: 'output'"),

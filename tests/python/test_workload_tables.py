@@ -21,7 +21,7 @@ from rich.console import Console
 from test_html import Page
 
 import linkscope
-from linkscope.analysis.choose import ANY, choose
+from linkscope.analysis.choose import choose
 from linkscope.analysis.explain import explain
 from linkscope.analysis.figures import figures
 from linkscope.analysis.figures_in_parts import figures_in_parts
@@ -30,11 +30,12 @@ from linkscope.analysis.headline import headline
 from linkscope.analysis.overview import overview
 from linkscope.analysis.workloads import PARTICLES, STEPS, WorkloadTable, workloads
 from linkscope.answers.answer import Answer
+from linkscope.answers.best import ANY, choices
 from linkscope.answers.compare import answer as compare
 from linkscope.errors import LinkscopeError
 from linkscope.figures.run import Run
 from linkscope.machine.paths import Paths
-from linkscope.report import choose_text, explain_text, terminal, workload_text
+from linkscope.report import explain_text, terminal, workload_text
 from linkscope.report.html import render
 from linkscope.report.html_answer import answer
 from linkscope.report.workload_svg import workload_svg
@@ -220,9 +221,7 @@ def test_ranks_that_share_a_device_use_no_link() -> None:
 def test_isolated_messages_are_no_way_of_their_own() -> None:
     found = table(some.pattern_rows())
     assert len(found.ways) == 1
-    asked = choose(figures(run_of(some.pattern_rows())))
-    assert asked.answers == ()
-    assert len(asked.unrivalled) == 1
+    assert choices(Run(run_of(some.pattern_rows())).results) == []
 
 
 def test_the_headline_is_the_time_of_the_schedule() -> None:
@@ -259,13 +258,12 @@ def test_an_export_has_a_column_for_each_part(tmp_path: Path) -> None:
 
 
 def test_choose_answers_by_interface_and_memory() -> None:
-    found = choose(figures(run_of(some.halo_rows())))
-    answer = next(one for one in found.answers if one.question.memory == ANY)
-    assert answer.question.movement == "halo 480x240, 20 steps on 4 ranks"
-    assert set(answer.ranges[0].best) == {"direct, device", "xccl, device"}
-    (worst,) = (most for name, _, most in answer.ranges[0].excess if name.startswith("mpi staged"))
+    found = choices(Run(run_of(some.halo_rows())).results)
+    one = next(one for one in found if one.task.memories == ANY)
+    assert one.task.movement == "halo/480x240, 20 steps"
+    assert set(one.ranges[0].best) == {"direct, device", "xccl, device"}
+    (worst,) = (most for name, _, most in one.ranges[0].excess if name.startswith("mpi staged"))
     assert worst == pytest.approx(1.0, rel=0.02)
-    assert "halo 480x240" in printed(choose_text.show_all, found, "node")
 
 
 def test_orders_of_ranks_are_ways_to_choose_from() -> None:
@@ -273,8 +271,8 @@ def test_orders_of_ranks_are_ways_to_choose_from() -> None:
     for end in cases[1]["flows"][0]["members"]:
         end["device"] = "numa:0"  # where pinned memory is
     cases[1]["labels"]["tier"] = "other"
-    found = choose(figures(run_of([some.timed(case, 1.0 + i) for i, case in enumerate(cases)])))
-    assert found.answers[0].ranges[0].best == ("mpi, order=gpu:0,gpu:1,gpu:2,gpu:3",)
+    found = choices(Run(run_of([some.timed(case, 1.0 + i) for i, case in enumerate(cases)])).results)
+    assert found[0].ranges[0].best == ("mpi, order=gpu:0,gpu:1,gpu:2,gpu:3",)
 
 
 def written(rows: list[Row], path: Path) -> Path:

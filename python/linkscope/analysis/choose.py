@@ -75,7 +75,7 @@ _KEYS = (
 
 
 @dataclass(frozen=True)
-class Question:
+class OldQuestion:
     """What is to be moved. ``memory``: to which kinds the user is bound, "pinned > device", or ``ANY``.
 
     ``movement`` such as "GPU to GPU" or "all-reduce on 4 GPUs"; ``tier``: speed class of the path, "" within a device;
@@ -109,7 +109,7 @@ class AtSize:
 
 
 @dataclass(frozen=True)
-class Choice:
+class OldChoice:
     """The answer to one question, of at least two rivals.
 
     ``ranges`` and ``crossovers`` by size in bytes, ascending; where two ranges meet, there may be no crossover, if no
@@ -128,7 +128,7 @@ class Choice:
     which holds every launch.
     """
 
-    question: Question
+    question: OldQuestion
     rivals: tuple[str, ...]
     ranges: tuple[SizeRange, ...]
     crossovers: tuple[Crossover, ...]
@@ -189,10 +189,10 @@ class Choices(Displayed):
     are not ranked. ``left_out``: how many cases no time was left for. ``word``: in the title of each, where a
     reader asked for no others."""
 
-    answers: tuple[Choice, ...]
-    unrivalled: tuple[Question, ...]
+    answers: tuple[OldChoice, ...]
+    unrivalled: tuple[OldQuestion, ...]
     modelled: bool
-    undecided: tuple[Question, ...] = ()
+    undecided: tuple[OldQuestion, ...] = ()
     settings: tuple[str, ...] = ()
     assumed: int = 0
     empty: int = 0
@@ -216,7 +216,7 @@ class Choices(Displayed):
         }
 
 
-Told: TypeAlias = tuple[Question, Way, str]
+Told: TypeAlias = tuple[OldQuestion, Way, str]
 """What a figure is held against others for: the question, how it was done, on which path."""
 
 
@@ -275,7 +275,7 @@ def choose(figures: polars.DataFrame, runs: Sequence[RunFile] = (), joined: int 
     )
 
 
-def costs_by_size(figures: polars.DataFrame) -> Iterator[tuple[Question, list[str], polars.DataFrame]]:
+def costs_by_size(figures: polars.DataFrame) -> Iterator[tuple[OldQuestion, list[str], polars.DataFrame]]:
     """Of every question, with any memory where it was measured in several, in the order of the run: the names of its
     ways, and a line for each size and way, with its number as ``way``, its ``cost`` in seconds and whether that is
     ``assumed``. A question with one way alone is among them."""
@@ -288,12 +288,12 @@ def costs_by_size(figures: polars.DataFrame) -> Iterator[tuple[Question, list[st
         yield _with_form(told_with, shared_form(ways)), way_names(ways), lines
 
 
-def _alike(question: Question) -> Question:
+def _alike(question: OldQuestion) -> OldQuestion:
     """The same by whatever clock."""
     return replace(question, conditions=question.conditions[1:])
 
 
-def _with_runs(answer: Choice) -> Choice:
+def _with_runs(answer: OldChoice) -> OldChoice:
     """With the condition that one of several runs alone has some of its figures, where that sets it apart."""
     if not answer.of_one_run:
         return answer
@@ -306,7 +306,7 @@ def _of_one(runs: Sequence[RunFile]) -> list[str]:
     return [case_id for case_id, count in counts.items() if count == 1] if len(runs) > 1 else []
 
 
-def _with_form(question: Question, form: str) -> Question:
+def _with_form(question: OldQuestion, form: str) -> OldQuestion:
     """With how its calls are launched, where no way's name and no other condition says it."""
     said = not form or any(word.startswith(GRAPH_OF) for word in question.conditions)
     return question if said else replace(question, conditions=(*question.conditions, form))
@@ -322,7 +322,7 @@ def _empty(figures: polars.DataFrame) -> int:
     return figures.filter(ok, polars.col("bytes") == 0, there_and_back()).height
 
 
-def _question(key: Json) -> Question:
+def _question(key: Json) -> OldQuestion:
     asked = [(name, word) for name, word in _parameters(key) if name in ASKED and name != "collective"]
     conditions = [
         key["regime"],
@@ -334,7 +334,7 @@ def _question(key: Json) -> Question:
     ]
     memory = " > ".join(kind for kind in (key["source_memory"], key["destination_memory"]) if kind)
     tier = "" if key["tier"] in ("local", "mixed", "unknown") or key["workload"] else key["tier"]
-    return Question(movement(key), tier, key["members_memory"] or memory, tuple(conditions))
+    return OldQuestion(movement(key), tier, key["members_memory"] or memory, tuple(conditions))
 
 
 def _way(key: Json) -> Way:
@@ -366,8 +366,8 @@ def _parameters(key: Json) -> list[tuple[str, str]]:
     return [(name, value) for name, _, value in pairs]
 
 
-def _ways(told: Iterable[Told]) -> dict[Question, tuple[Way, ...]]:
-    found: dict[Question, dict[Way, None]] = {}
+def _ways(told: Iterable[Told]) -> dict[OldQuestion, tuple[Way, ...]]:
+    found: dict[OldQuestion, dict[Way, None]] = {}
     for question, way, _ in told:
         found.setdefault(question, {})[way] = None
     return {question: tuple(ways) for question, ways in found.items()}
@@ -375,7 +375,7 @@ def _ways(told: Iterable[Told]) -> dict[Question, tuple[Way, ...]]:
 
 def _answers(
     usable: polars.DataFrame, keys: polars.DataFrame, told: Sequence[Told], launch: float | None
-) -> Iterator[Choice]:
+) -> Iterator[OldChoice]:
     """A choice for every question with two ways or more, without ranges where no size tells; ``told`` has an entry for
     each line of ``keys``. ``launch``: what one adds, in seconds, if known."""
     first = {question: path for question, _, path in reversed(told)}
@@ -387,7 +387,7 @@ def _answers(
 
 def _costs(
     usable: polars.DataFrame, keys: polars.DataFrame, told: Sequence[Told], fewest: int
-) -> Iterator[tuple[Question, tuple[Way, ...], polars.DataFrame, str]]:
+) -> Iterator[tuple[OldQuestion, tuple[Way, ...], polars.DataFrame, str]]:
     """What each of the ways of a question costs by size, of the questions with so many ways, and the suite and row that
     has most of the sizes."""
     ways = _ways(told)
@@ -441,7 +441,9 @@ def _comparable() -> polars.Expr:
     return common | ~common.any().over(at_size)
 
 
-def _choice(question: Question, ways: Sequence[Way], lines: polars.DataFrame, row: str, launch: float | None) -> Choice:
+def _choice(
+    question: OldQuestion, ways: Sequence[Way], lines: polars.DataFrame, row: str, launch: float | None
+) -> OldChoice:
     names = way_names(ways)
     every: dict[str, dict[float, Cost]] = {}
     columns = ("way", "bytes", *COSTS, OF_RUNS, "of_samples", "disagreement")
@@ -456,7 +458,7 @@ def _choice(question: Question, ways: Sequence[Way], lines: polars.DataFrame, ro
     crossed = crossovers(rivals, ranges)
     aside = mixes_launches(question.conditions, rivals)
     worst = [(name, found[2]) for name in everywhere if (found := excess(rivals, name, sizes)) is not None]
-    return Choice(
+    return OldChoice(
         question=question,
         rivals=tuple(every),
         ranges=with_equals(rivals, ranges, unknown),
@@ -492,3 +494,7 @@ def _at(rivals: Rivals, size: float) -> AtSize:
 
 def _within(size: float, ranges: Sequence[SizeRange]) -> bool:
     return any(one.first <= size <= one.last for one in ranges)
+
+
+Choice = OldChoice
+Question = OldQuestion

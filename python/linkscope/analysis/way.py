@@ -14,7 +14,7 @@ _STAGED = ("staging", "full")
 
 
 @dataclass(frozen=True)
-class Way:
+class OldWay:
     """How bytes are moved, apart from where: what a user chooses. ``memory`` only where that is open, too. Of a
     ``workload`` what else is open, with its name: the memory that it packs from, processes, the order of ranks."""
 
@@ -37,7 +37,7 @@ def interface(rival: str) -> str:
     return rival.split(maxsplit=1)[0].rstrip(",")
 
 
-def names(ways: Sequence[Way]) -> list[str]:
+def names(ways: Sequence[OldWay]) -> list[str]:
     """Each by its method and whatever else tells it from the others: "memcpy threads=4", "copy-engine from pinned",
     "mpi staged, pinned"."""
     kinds = {way.memory for way in ways}
@@ -55,13 +55,13 @@ def names(ways: Sequence[Way]) -> list[str]:
     return told_apart
 
 
-def shared_form(ways: Sequence[Way]) -> str:
+def shared_form(ways: Sequence[OldWay]) -> str:
     """How calls are launched where the names do not say it, as it is the same for all: "form=graph"; else empty."""
     forms = {way.attributes[FORM] for way in ways if FORM in way.attributes}
     return f"{FORM}={forms.pop()}" if len(forms) == 1 else ""
 
 
-def _workload_name(way: Way, told: Sequence[str], memory: Sequence[str]) -> str:
+def _workload_name(way: OldWay, told: Sequence[str], memory: Sequence[str]) -> str:
     """As a workload's own table has it: "mpi staged, pinned"."""
     sent_by = way.method.removesuffix(_SCHEDULE) + (" staged" if _STAGED in way.parameters else "")
     others = [word for word in told if word != "=".join(_STAGED)]
@@ -76,3 +76,6 @@ def _memory(memory: str, kinds: Iterable[str]) -> str:
     others = [kind.partition(" > ") for kind in kinds]
     words = [f"from {source}"] if any(other[0] != source for other in others) else []
     return " ".join([*words, *([f"to {destination}"] if any(other[2] != destination for other in others) else [])])
+
+
+Way = OldWay

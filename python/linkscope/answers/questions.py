@@ -26,6 +26,7 @@ QUESTIONS: dict[str, str] = {
     "analyze/interference": "analyze.interference",
     "analyze/collectives": "analyze.collectives",
     "compare": "compare",
+    "choose": "choose",
 }
 """Question -> module of answers/ that has ``answer(*runs, **options) -> Answer``. Modules load when they are asked."""
 

@@ -27,6 +27,8 @@ def library(vendor: str | None) -> str:
 def method_name(way: str, xccl: str = NCCL) -> str:
     """Return the method with its settings in parentheses; ``xccl``: the library that ran."""
     method, _, _ = way.partition(" ")
+    if "," in way:  # of an application's messages: "mpi staged, pinned"
+        return _OWN.sub(xccl, way)
     for kind in _KINDS:
         method = method.removesuffix(kind)
     settings = setting_name(way, xccl)

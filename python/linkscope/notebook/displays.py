@@ -10,7 +10,6 @@ from typing import Any
 from rich.console import Console
 
 from linkscope.analysis.check import CheckResult
-from linkscope.analysis.choose import Choices
 from linkscope.analysis.explain import Diagnosis, explain
 from linkscope.analysis.overview import overview
 from linkscope.analysis.reproduce import Reproduction
@@ -30,7 +29,6 @@ from linkscope.report import (
     brief_text,
     calibration_text,
     check_text,
-    choose_text,
     explain_text,
     reproduce_text,
     wording,
@@ -96,7 +94,6 @@ def _(found: RunFile) -> str:
 
 _PRINTED: dict[type, Callable[[Any, Console], None]] = {
     Diagnosis: explain_text.show,
-    Choices: lambda found, console: choose_text.show(found, "What to use", console),
     CheckResult: check_text.show,
     Reproduction: reproduce_text.show,
     Calibration: calibration_text.show,
@@ -135,7 +132,6 @@ def _(found: Calibration) -> str:
 
 words.register(Diagnosis, explain_text.verdict)
 words.register(CheckResult, check_text.verdict)
-words.register(Choices, choose_text.verdict)
 words.register(Reproduction, reproduce_text.verdict)
 words.register(WorkloadTable, workload_text.verdict)
 

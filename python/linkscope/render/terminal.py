@@ -159,7 +159,7 @@ def _table(table: Table, width: int, full: bool) -> Iterable[Text | str | Grid]:
     if words.title:
         yield from _wrapped(fill(words.title, table.facts), width, "bold")
     if table.layout == "list":
-        yield _list(table, full)
+        yield from _list(table, width, full)
     elif table.layout == "line":
         yield from _lines(table, width)
     else:
@@ -219,24 +219,48 @@ def _lines(table: Table, width: int) -> Iterable[Text]:
         yield from map(Text, _fold(f"{name:<{room}}{', '.join(found)}", width, " " * room))
 
 
-def _list(table: Table, full: bool) -> Grid:
-    rows = cells.shown_rows(table, full)
-    grid = _grid()
+def _list(table: Table, width: int, full: bool) -> Iterable[Text | Grid]:
+    """Yield a row for each line of the frame; a group's name has a line of its own, however wide its columns are."""
     columns = [one for one in table.columns if one.name != table.group and (full or not one.detail)]
-    for column in columns:
-        side: JustifyMethod = "left" if cells.is_text(column) else "right"
-        grid.add_column(cells.heading(column), justify=side, overflow="fold")
-        if full and column.interval:
-            grid.add_column("95% interval", justify="right", overflow="fold")
-    last = ""
-    for line in rows:
+    heads = [part for one in columns for part in (cells.heading(one), *_interval_head(one, full))]
+    sides: list[JustifyMethod] = []
+    for one in columns:
+        sides.append("left" if cells.is_text(one) else "right")
+        sides += ["right" for _ in _interval_head(one, full)]
+    groups: dict[str, list[list[str]]] = {}
+    for line in cells.shown_rows(table, full):
         group = str(line[table.group]) if table.group else ""
-        if group and group != last:
-            grid.add_row(group)
-        last = group
         texts = [part for column in columns for part in _parts(line, column, full)]
-        grid.add_row(f"{_INDENT if group else ''}{texts[0]}", *texts[1:])
+        groups.setdefault(group, []).append([f"{_INDENT if group else ''}{texts[0]}", *texts[1:]])
+    widths = _widths([heads, *(row for rows in groups.values() for row in rows)], width)
+    yield _rows([heads], widths, sides, "dim")
+    for group, rows in groups.items():
+        yield from _wrapped(group, width) if group else ()
+        yield _rows(rows, widths, sides)
+
+
+def _widths(rows: Sequence[Sequence[str]], width: int) -> list[int]:
+    """Return how wide columns are: as their texts, the widest made narrower until all fit."""
+    found = [max(map(len, texts)) for texts in zip(*rows, strict=True)]
+    while sum(found) + _GAP * (len(found) - 1) > width and max(found) > 1:
+        found[found.index(max(found))] -= 1
+    return found
+
+
+def _rows(
+    rows: Sequence[Sequence[str]], widths: Sequence[int], sides: Sequence[JustifyMethod], style: str = ""
+) -> Grid:
+    grid = _grid()
+    grid.show_header = False
+    for wide, side in zip(widths, sides, strict=True):
+        grid.add_column(justify=side, width=wide, overflow="fold")
+    for row in rows:
+        grid.add_row(*row, style=style)
     return grid
+
+
+def _interval_head(column: Column, full: bool) -> tuple[str, ...]:
+    return ("95% interval",) if full and column.interval else ()
 
 
 def _parts(line: dict[str, object], column: Column, full: bool) -> list[str]:

@@ -7,12 +7,6 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from itertools import groupby
-from typing import TypeAlias
-
-from rich.console import Console, Group, RenderableType
-from rich.padding import Padding
-from rich.table import Table
-from rich.text import Text
 
 from linkscope.analysis.choose import ANY, Choice, Choices, Question
 from linkscope.analysis.size_ranges import AS_GOOD, Crossover, SizeRange
@@ -23,18 +17,11 @@ from linkscope.report import wording, workload_text
 from linkscope.report.choose_caveats import (
     FEWEST_RUNS,
     LEFT_OUT,
-    caveats,
-    glossary,
     of_one_run_of_cpus,
     one_way,
-    read_as,
 )
-from linkscope.report.choose_costs import UNDECIDED, cost, cost_range, percent
-from linkscope.report.choose_elsewhere import elsewhere
-from linkscope.report.grid import GAP, words
-from linkscope.report.label_lines import LabelColumn, print_label_lines
+from linkscope.report.choose_costs import cost_range, percent
 
-Asked: TypeAlias = Sequence[WorkloadTable]
 MOST_LINES = 40
 INDENT = 2
 MOST_ASKED = 2
@@ -43,87 +30,12 @@ COLLECTIVE = "-collective"
 """Follows the interface in the name of a collective's method."""
 MOST_SIZES = 4
 """That are named one by one."""
-COST_WIDTH = 9
-"""Of a column with what a way costs at a size."""
 CLEAR = 1.05
 """Where a factor is larger than what it surely is by so much, both are told."""
-EXPORTED = "linkscope choose RUN --export json -o FILE  for programs; -h names more forms"
-ALONE = "Not done in two ways that are timed alike, at the same sizes:"
-OF_UNDECIDED = "+12 % ?: costs more by its median, but intervals cannot tell it from the best."
 
 
 _PLAIN = re.compile(r"\w[\w.-]*", re.ASCII)
 """A name that needs no quotes."""
-
-
-def show(found: Choices, node: str, console: Console, asked: Asked = (), grounds: Sequence[str] = ()) -> None:
-    """In at most 40 lines of 80 columns: what applications are ``asked`` about, the answers that matter most, what
-    their words mean, the other answers counted. ``grounds``: what else the figures rest on."""
-    head, matter = _head(found, node, asked, grounds), [one for one in found.answers if not one.equals]
-    worst = sorted(matter, key=stakes)[:1]
-    exported = [Text(EXPORTED, style="dim")] if found.answers and not found.modelled else []
-    alone: tuple[RenderableType, ...] = (head, Text(""), _rest(found, len(matter), len(matter)), *exported)
-    fixed = _height(alone, console)
-    told: list[list[list[Choice]]] = []
-
-    def fits(more: list[list[Choice]]) -> bool:
-        blocks = [*told, more]
-        answers = sum(_height([_block(some, console.width)], console) for some in blocks)
-        return fixed + answers + _height([_legend(found, worst + _answers_of(blocks))], console) <= MOST_LINES
-
-    for block in _blocks(matter):
-        fitting = (block[:count] for count in range(len(block), 0, -1))
-        some = next((some for some in fitting if fits(some)), [] if told else block[:1])
-        told += [some] if some else []
-        if len(some) < len(block):
-            break
-    shown = _answers_of(told)
-    tiers = dict.fromkeys(one.question.tier for one in matter if one.question.tier)
-    hidden = tuple(tier for tier in tiers if not any(tier == one.question.tier for one in shown))
-    blocks = [_block(some, console.width) for some in told]
-    below = [_legend(found, worst + shown), _rest(found, len(matter), len(matter) - len(shown), hidden), *exported]
-    for part in (head, *blocks, *([Text("")] if blocks else []), *filter(None, below)):
-        console.print(part)
-
-
-def _answers_of(blocks: Iterable[Sequence[Sequence[Choice]]]) -> list[Choice]:
-    return [one for block in blocks for some in block for one in some]
-
-
-def _rest(found: Choices, matter: int, hidden: int, tiers: Sequence[str] = ()) -> Text:
-    """What is not shown; may be empty. ``tiers``: of links of which nothing is shown."""
-    alike = len(found.answers) - matter
-    rest = [
-        *([f"{wording.count(hidden, 'more question')}{_links(tiers)}"] if hidden else []),
-        *([f"{alike} in which no way is known to be faster"] if alike else []),
-        *([f"{len(found.undecided)} that intervals leave open"] if found.undecided else []),
-        *([f"{len(found.unrivalled)} not done in two ways at the same sizes"] if found.unrivalled else []),
-    ]
-    see = "--full" if found.word else "--full or --table WORD"
-    lines = [f"{'; '.join(rest)}: see {see}" if rest else "", "" if found.word else elsewhere(found)]
-    return Text("\n".join(line for line in lines if line), style="dim")
-
-
-def _links(tiers: Sequence[str]) -> str:
-    """ ", also on other kinds of links (single; dual), where another way may be best"; empty without any."""
-    return f", also on other kinds of links ({'; '.join(tiers)}), where another way may be best" if tiers else ""
-
-
-def show_all(found: Choices, node: str, console: Console, asked: Asked = (), grounds: Sequence[str] = ()) -> None:
-    """Every answer, each with what every way costs at every size, below what the words of all mean; else as
-    ``show``."""
-    console.print(_head(found, node, asked, grounds))
-    console.print(_legend(found, found.answers))
-    if any(cost(at, name).endswith(UNDECIDED) for one in found.answers for at in one.sizes for name in at.best):
-        console.print(Text(OF_UNDECIDED, style="dim"))
-    for answer in found.answers:
-        console.print(_block([[answer]], console.width, len(answer.sizes) + len(answer.unknown)))
-        _print_map(answer, console)
-    for head, questions in ((f"Not told, {wording.TOO_WIDE}:", found.undecided), (ALONE, found.unrivalled)):
-        if questions:
-            console.print(Text(head, style="bold"))
-        for question in questions:
-            console.print(Padding(words(title(question), "dim"), (0, 0, 0, INDENT)))
 
 
 def verdict(found: Choices, asked: Sequence[WorkloadTable] = ()) -> str:
@@ -268,22 +180,6 @@ def _on_host(answer: Choice) -> bool:
     return "GPU" not in answer.question.movement
 
 
-def _head(found: Choices, node: str, asked: Sequence[WorkloadTable], grounds: Sequence[str]) -> Group:
-    """Title, verdict, what limits it, caveats."""
-    title = Text(node, style="bold")
-    if found.modelled:
-        title.append(f"  {wording.MODELLED}", style="bold yellow")
-    named = dict.fromkeys(text for one in asked[:MOST_ASKED] for text in workload_text.meanings(one))
-    warnings = [Text(text, style="yellow") for text in (*caveats(found), *grounds)]
-    return Group(title, Text(verdict(found, asked), style="bold"), *map(Text, named), *warnings)
-
-
-def _legend(found: Choices, shown: Sequence[Choice]) -> Text:
-    """How answers are read, and what the words of those that are ``shown`` mean; may be empty."""
-    reading = [read_as(found)] if found.answers else []
-    return Text("\n".join([*reading, *glossary(found, shown)]), style="dim")
-
-
 def by_ranges(answers: Iterable[Choice]) -> list[list[Choice]]:
     """Those that differ only in the paths they are about and in how much is lost, together."""
     found: dict[object, list[Choice]] = {}
@@ -291,53 +187,6 @@ def by_ranges(answers: Iterable[Choice]) -> list[list[Choice]]:
         ranges = tuple((span.first, span.last, span.best, _told_of(span)) for span in one.ranges)
         found.setdefault((replace(one.question, tier=""), ranges), []).append(one)
     return list(found.values())
-
-
-def _blocks(answers: Iterable[Choice]) -> list[list[list[Choice]]]:
-    """What is told under one title, in order of importance: the same of several collectives, in the order of the run;
-    of each those that differ only in the paths they are about, together."""
-    found: dict[object, list[list[Choice]]] = {}
-    for alike in by_ranges(answers):
-        first = alike[0]
-        name, where = _collective(first.question)
-        tiers = tuple(one.question.tier for one in alike) if name else alike
-        key = replace(first.question, movement=where, tier=""), tuple(tiers), len(first.interfaces) > 1
-        found.setdefault(key, []).append(alike)
-    return sorted(found.values(), key=lambda block: min(rank(alike[0]) for alike in block))
-
-
-def _collective(question: Question) -> tuple[str, str]:
-    """Its name and where: "all-reduce", "4 GPUs"; no name where it is none."""
-    name, on, where = question.movement.partition(" on ")
-    return (name, where) if on and " " not in name else ("", question.movement)
-
-
-def _height(parts: Iterable[RenderableType], console: Console) -> int:
-    return sum(len(console.render_lines(part, pad=False)) for part in parts)
-
-
-def _block(block: Sequence[Sequence[Choice]], width: int, most: int = MOST_SIZES) -> Group:
-    """A title, a line for each size range of each, and of one alone where ways cross; costs from the least to the most
-    of all paths. ``most``: as of ``closings``."""
-    alike = block[0]
-    tiers = list(dict.fromkeys(one.question.tier for one in alike))
-    tier = " or ".join(tiers) if len(tiers) < 4 else f"{len(tiers)} kinds of links"
-    question = replace(alike[0].question, tier=tier)
-    if len(block) > 1:
-        question = replace(question, movement=f"collectives on {_collective(question)[1]}")
-    spans = [
-        (_collective(some[0].question)[0] if len(block) > 1 and not number else "", span, told)
-        for some in block
-        for number, (span, told) in enumerate(joined_ranges(some))
-    ]
-    lines = _range_lines(spans, width)
-    parts: list[RenderableType] = [Text(""), Text(title(question), style="bold"), *lines]
-    largest = max((size for some in block for one in some for size in one.assumed), default=0)
-    if largest:
-        parts.append(Text(f"{' ' * INDENT}up to {wording.size(largest)} nobody knows: see Left out", style="dim"))
-    if len(block) == len(alike) == 1:
-        parts += [Padding(words(line, "dim"), (0, 0, 0, INDENT)) for line in closings(alike[0], most)]
-    return Group(*parts)
 
 
 def joined_ranges(alike: Sequence[Choice]) -> list[tuple[SizeRange, str]]:
@@ -356,39 +205,6 @@ def joined_ranges(alike: Sequence[Choice]) -> list[tuple[SizeRange, str]]:
             told += f", {len(known)} of its {len(within)} sizes" if len(known) < len(within) else ""
         found.append((whole, told))
     return found
-
-
-def _range_lines(spans: Sequence[tuple[str, SizeRange, str]], width: int) -> list[RenderableType]:
-    """A line for each range, or two where its costs do not fit beside it; before it what it is of, if anything."""
-    sized, ways = max(len(told) for _, _, told in spans), max(len(best(one)) for _, one, _ in spans)
-    labelled = max(len(label) for label, _, _ in spans)
-    start = INDENT + (labelled + GAP if labelled else 0)
-    beside = all(start + sized + GAP + ways + GAP + len(costs(one)) <= width for _, one, _ in spans)
-    lines: list[RenderableType] = []
-    for label, one, told in spans:
-        line = Text(f"{' ' * INDENT}{label}".ljust(start) + told.ljust(sized + GAP)).append(best(one), "cyan")
-        if beside:
-            line.pad_right(max(start + sized + GAP + ways + GAP - len(line), 0))
-        if len(line) > width:
-            alone, named = line.divide([len(line) - len(best(one))])
-            lines += _beside(alone, named, width)
-        else:
-            lines.append(line.append(costs(one), style="dim") if beside else line)
-        if not beside and costs(one):
-            lines.append(Padding(words(costs(one), "dim"), (0, 0, 0, start + INDENT)))
-    return lines
-
-
-def _beside(sizes: Text, ways: Text, width: int) -> list[RenderableType]:
-    """Ways in lines of their own column, or below where they find no room there."""
-    longest = max(map(len, ways.plain.split()))
-    if len(sizes) + longest > width:
-        return [sizes, Padding(ways, (0, 0, 0, len(sizes) - len(sizes.plain.lstrip()) + INDENT))]
-    grid = Table.grid()
-    grid.add_column(no_wrap=True, min_width=len(sizes))
-    grid.add_column(overflow="fold")
-    grid.add_row(sizes, ways)
-    return [grid]
 
 
 def together(spans: Sequence[SizeRange]) -> SizeRange:
@@ -473,19 +289,6 @@ def _at_most(most: float) -> str:
 def _within(one: Crossover) -> str:
     low, high = _about(one.low), _about(one.high)
     return "" if low == high else f" ({low} to {high})"
-
-
-def _print_map(answer: Choice, console: Console) -> None:
-    """In as many parts as the width of the terminal needs."""
-    head = "costs more than the best"
-    left = console.width - max(len(head), min(max(map(len, answer.rivals)), console.width // 2))
-    each = max(left // COST_WIDTH, 1)
-    for start in range(0, len(answer.sizes), each):
-        columns = [
-            LabelColumn(wording.size(at.bytes), tuple(cost(at, name) for name in answer.rivals), "numbers")
-            for at in answer.sizes[start : start + each]
-        ]
-        print_label_lines(head, answer.rivals, columns, console)
 
 
 def _about(size: float) -> str:

@@ -41,7 +41,7 @@ class RunFile(Displayed):
     last one counts.
 
     ``rows`` stand in the plan's order. ``notices`` says, one line each, what was odd about the file. ``left_out``: how
-    many cases with a row are left out of an excerpt. ``joined``: names of the files, where it is several runs as one.
+    many cases with a row are left out of an excerpt.
     """
 
     path: Path
@@ -50,7 +50,6 @@ class RunFile(Displayed):
     states: tuple[Json, ...]
     notices: tuple[str, ...] = ()
     left_out: int = 0
-    joined: tuple[str, ...] = ()
 
     @property
     def node(self) -> Node:

@@ -8,12 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import polars
-
-from linkscope.analysis.settings import Environment, Tuned, tuned
-from linkscope.errors import LinkscopeError
-from linkscope.report.exports.origin import origin
-from linkscope.results.run_stream import Run
+from linkscope.codecs.tuner.exported import Exported
+from linkscope.codecs.tuner.tuned import Environment, Tuned, tuned
+from linkscope.messages.catalog import problem
 
 SUITE = "mpich-tuner"
 _NAMES = {
@@ -29,15 +26,15 @@ _OWN = ""
 """MPICH as it comes."""
 
 
-def variables(run: Run, figures: polars.DataFrame) -> str:
-    """Lines of a POSIX shell; a collective that is better left to MPICH has a comment instead, with the reason."""
+def variables(source: Exported) -> str:
+    """Return lines of a POSIX shell; a collective that is better left to MPICH has a comment that says why."""
     by_collective: dict[str, list[Tuned]] = {}
-    for one in tuned(figures, "mpi-collective", _setting, lambda setting: int(setting != _OWN)):
+    for one in tuned(source.results, "mpi-collective", _setting, lambda setting: int(setting != _OWN)):
         if set(one.times) - {_OWN}:
             by_collective.setdefault(one.collective, []).append(one)
     if not by_collective:
-        raise LinkscopeError(f"this run did not measure MPICH by algorithm: linkscope run {SUITE}, by its mpiexec")
-    lines = [*(f"# {line}" for line in origin(run)), "# of no use to jobs on several nodes: these figures are of one"]
+        raise problem("tuner.not-tuned", library="MPICH", suite=SUITE)
+    lines = [*(f"# {line}" for line in source.origin), "# of no use to jobs on several nodes: these figures are of one"]
     for collective, found in by_collective.items():
         lines += _lines(collective, found)
     return "\n".join(lines) + "\n"

@@ -7,10 +7,9 @@ from __future__ import annotations
 
 import polars
 
-from linkscope.analysis.settings import Environment, Tuned, tuned
-from linkscope.errors import LinkscopeError
-from linkscope.report.exports.origin import origin
-from linkscope.results.run_stream import Run
+from linkscope.codecs.tuner.exported import Exported
+from linkscope.codecs.tuner.tuned import Environment, Tuned, tuned
+from linkscope.messages.catalog import problem
 
 SUITE = "nccl-tuner"
 _NAMES = {
@@ -27,22 +26,19 @@ _END = (1 << 64) - 1
 _OPTIMIZE = "collective,size_bytes,algorithm,protocol,channels,nodes,ranks,pipeOps,regBuff,bandwidth_gbps,latency_us"
 
 
-def tuner(run: Run, figures: polars.DataFrame) -> str:
-    """CSV of rules; the first that matches wins.
+def tuner(source: Exported) -> str:
+    """Return CSV of rules; the first that matches wins.
 
     The plugin takes one channel where no rule matches, also for collectives that the file does not name. So channels
     are explicit, sizes have no gaps, and all five collectives must have been measured: else LinkscopeError.
     """
-    found = [one for one in _measured(figures) if one.collective in _NAMES]
+    found = [one for one in _measured(source.results) if one.collective in _NAMES]
     for ranks in sorted({one.ranks for one in found}):
         lacking = [name for name in _NAMES if (name, ranks) not in {(one.collective, one.ranks) for one in found}]
         if lacking:
-            raise LinkscopeError(
-                f"nccl-tuner needs all of {', '.join(_NAMES)}, or NCCL would run the others on one channel; "
-                f"{lacking[0]} on {ranks} GPUs is missing: complete a run of {SUITE}"
-            )
+            raise problem("tuner.not-whole", collective=lacking[0], ranks=ranks, suite=SUITE)
     lines = [
-        *(f"# {line}" for line in origin(run)),
+        *(f"# {line}" for line in source.origin),
         "# NCCL_TUNER_PLUGIN=libnccl-tuner-example.so NCCL_TUNER_CONFIG_FILE=(this file)",
         "# Communicators of other sizes match no rule here: the example plugin gives those one channel.",
         "# collective,min_bytes,max_bytes,algorithm,protocol,channels,nNodes,nRanks",
@@ -54,10 +50,10 @@ def tuner(run: Run, figures: polars.DataFrame) -> str:
     return "\n".join(lines) + "\n"
 
 
-def optimize(run: Run, figures: polars.DataFrame) -> str:
-    """CSV of every setting at every size, times in microseconds, rates in GB/s of the algorithm (size over time)."""
+def optimize(source: Exported) -> str:
+    """Return CSV of every setting at every size, times in microseconds, rates in GB/s (size over time)."""
     lines = [_OPTIMIZE]
-    for one in _measured(figures):
+    for one in _measured(source.results):
         for setting, times in one.times.items():
             for size, seconds in sorted(times.items()):
                 rates = f"{size / seconds * 1e-9:.6g},{seconds * 1e6:.6g}"
@@ -65,11 +61,11 @@ def optimize(run: Run, figures: polars.DataFrame) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _measured(figures: polars.DataFrame) -> tuple[Tuned, ...]:
-    """Settings are spelt as the file does: "ring,ll,8"."""
-    found = tuned(figures, "xccl-collective", _setting, lambda setting: int(setting.rpartition(",")[2]))
+def _measured(results: polars.DataFrame) -> tuple[Tuned, ...]:
+    """Return the settings of each collective, spelt as the file does: "ring,ll,8"."""
+    found = tuned(results, "xccl-collective", _setting, lambda setting: int(setting.rpartition(",")[2]))
     if not found:
-        raise LinkscopeError(f"this run did not measure NCCL by algorithm and protocol: linkscope run {SUITE}")
+        raise problem("tuner.not-tuned", library="NCCL", suite=SUITE)
     return found
 
 

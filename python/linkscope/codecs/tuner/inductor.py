@@ -11,9 +11,8 @@ from typing import Any
 
 import polars
 
-from linkscope.errors import LinkscopeError
-from linkscope.report.exports.origin import origin
-from linkscope.results.run_stream import Run
+from linkscope.codecs.tuner.exported import Exported
+from linkscope.messages.catalog import problem
 
 Json = dict[str, Any]
 _NAMES = {
@@ -27,19 +26,19 @@ _METHODS = ("torch-collective", "xccl-collective")
 _LARGE = 64 << 20
 
 
-def trace(run: Run, figures: polars.DataFrame) -> str:
-    """One kernel for each collective, set of GPUs, type and size: the fastest way that the device's clock timed.
+def trace(source: Exported) -> str:
+    """Return one kernel for each collective, set of GPUs, type and size: the fastest that the device's clock timed.
 
     ``intra_node_bw`` beside them is for torch._inductor.config: GB/s between two GPUs, one way, of large transfers.
     """
     fastest: dict[tuple[str, str, str, int], float] = {}
-    for line in _collectives(figures).iter_rows(named=True):
+    for line in _collectives(source.results).iter_rows(named=True):
         words = dict(word.split("=", 1) for word in line["parameters"].split() if "=" in word)
         key = (line["collective"], line["members"], words.get("type", "float32"), line["bytes"])
         if key[2] in _TYPES:
             fastest[key] = min(fastest.get(key, line["seconds"]), line["seconds"])
     if not fastest:
-        raise LinkscopeError("this run timed no collectives of GPUs by the device's clock: linkscope run collectives")
+        raise problem("tuner.no-collectives")
     groups = {members: str(number) for number, members in enumerate(dict.fromkeys(key[1] for key in fastest))}
     at_us, events = 0.0, []
     for key, seconds in fastest.items():
@@ -49,19 +48,19 @@ def trace(run: Run, figures: polars.DataFrame) -> str:
     whole: Json = {
         "distributedInfo": {"backend": "nccl", "rank": 0, "world_size": _world(groups), "pg_config": ranks},
         "traceEvents": events,
-        "linkscope": {"origin": origin(run), "intra_node_bw": _between_gpus(figures)},
+        "linkscope": {"origin": source.origin, "intra_node_bw": _between_gpus(source.results)},
     }
     return json.dumps(whole, indent=1, allow_nan=False) + "\n"
 
 
 def _collectives(found: polars.DataFrame) -> polars.DataFrame:
     return found.filter(
-        polars.col("status").cast(polars.String) == "ok",
-        polars.col("method").cast(polars.String).is_in(_METHODS),
-        polars.col("collective").cast(polars.String).is_in(list(_NAMES)),
-        polars.col("members").cast(polars.String).str.starts_with("gpu:"),
-        polars.col("clock").cast(polars.String) == "device",
-        polars.col("environment").cast(polars.String) == "",
+        polars.col("status") == "ok",
+        polars.col("method").is_in(_METHODS),
+        polars.col("collective").is_in(list(_NAMES)),
+        polars.col("members").str.starts_with("gpu:"),
+        polars.col("clock") == "device",
+        polars.col("environment") == "",
         polars.col("background") == 0,
         polars.col("seconds") > 0,
     )
@@ -95,10 +94,10 @@ def _world(groups: Json) -> int:
 
 
 def _between_gpus(found: polars.DataFrame) -> float | None:
-    """Median over pairs of the best rate; None where the run has none."""
-    source, destination = polars.col("source").cast(polars.String), polars.col("destination").cast(polars.String)
+    """Return the median over pairs of the best rate; None where the run has none."""
+    source, destination = polars.col("source"), polars.col("destination")
     pairs = found.filter(
-        polars.col("status").cast(polars.String) == "ok",
+        polars.col("status") == "ok",
         source.str.starts_with("gpu:"),
         destination.str.starts_with("gpu:"),
         source != destination,

@@ -10,9 +10,8 @@ from statistics import median
 
 import polars
 
-from linkscope.errors import LinkscopeError
-from linkscope.report.exports.origin import origin
-from linkscope.results.run_stream import Run
+from linkscope.codecs.tuner.exported import Exported
+from linkscope.messages.catalog import problem
 
 _LARGE_BYTES = 64 << 20
 _MEMORIES = ("source_memory", "destination_memory")
@@ -22,21 +21,21 @@ _WITHIN = "320GBs"
 """UCX's own for copies within a GPU, kept where the run has none."""
 
 
-def conf(run: Run, figures: polars.DataFrame) -> str:
-    """Medians over GPUs, or pairs of them, of large copies one at a time; peers only where the run has them."""
-    if run.header.get("engine", {}).get("backend") != "cuda":
-        raise LinkscopeError("ucx is written for NVIDIA GPUs alone: its settings are UCX's for CUDA")
-    large = _large(figures)
-    source, destination = (polars.col(end).cast(polars.String) for end in ("source", "destination"))
-    from_host, from_gpu = source.str.starts_with("numa:"), source.str.starts_with("gpu:")
+def conf(source: Exported) -> str:
+    """Return medians over GPUs, or pairs of them, of large copies one at a time; peers only where the run has them."""
+    if source.last.header.get("engine", {}).get("backend") != "cuda":
+        raise problem("tuner.only-cuda")
+    large = _large(source.results)
+    origin, destination = (polars.col(end) for end in ("source", "destination"))
+    from_host, from_gpu = origin.str.starts_with("numa:"), origin.str.starts_with("gpu:")
     to_host, to_gpu = destination.str.starts_with("numa:"), destination.str.starts_with("gpu:")
     down, up = _rate(large.filter(from_host & to_gpu)), _rate(large.filter(from_gpu & to_host))
     if down is None or up is None:
-        raise LinkscopeError("this run has no large copies between pinned memory and GPUs: linkscope run host-device")
+        raise problem("tuner.no-copies")
     between = large.filter(from_gpu & to_gpu)
-    own, peers = _rate(between.filter(source == destination)), _rate(between.filter(source != destination))
+    own, peers = _rate(between.filter(origin == destination)), _rate(between.filter(origin != destination))
     lines = [
-        *(f"# {line}" for line in origin(run)),
+        *(f"# {line}" for line in source.origin),
         "# as /etc/ucx/ucx.conf, or in the folder that UCX_CONFIG_DIR names",
         "# UCX 1.18.1 or newer: older ones know one bandwidth of copies, and refuse this line",
         f"# {_REST} is UCX's own value, for memories that no key names",
@@ -47,10 +46,10 @@ def conf(run: Run, figures: polars.DataFrame) -> str:
 
 
 def _large(found: polars.DataFrame) -> polars.DataFrame:
-    memories = [polars.col(end).cast(polars.String).is_in(["pinned", "device"]) for end in _MEMORIES]
+    memories = [polars.col(end).is_in(["pinned", "device"]) for end in _MEMORIES]
     return found.filter(
-        polars.col("status").cast(polars.String) == "ok",
-        polars.col("method").cast(polars.String) == "copy-engine",
+        polars.col("status") == "ok",
+        polars.col("method") == "copy-engine",
         polars.col("processes") == 1,
         polars.col("flows") == 1,
         polars.col("background") == 0,
@@ -61,6 +60,6 @@ def _large(found: polars.DataFrame) -> polars.DataFrame:
 
 
 def _rate(lines: polars.DataFrame) -> str | None:
-    """In UCX's spelling; None where there are none."""
+    """Return the median rate in UCX's spelling; None where there is none."""
     rates = lines["gbps"].drop_nulls().to_list()
     return f"{median(rates) * 1e9 / (1 << 20):.0f}MBs" if rates else None

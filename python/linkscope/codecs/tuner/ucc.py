@@ -11,10 +11,9 @@ from collections.abc import Iterator
 
 import polars
 
-from linkscope.analysis.settings import Environment, Tuned, tuned
-from linkscope.errors import LinkscopeError
-from linkscope.report.exports.origin import origin
-from linkscope.results.run_stream import Run
+from linkscope.codecs.tuner.exported import Exported
+from linkscope.codecs.tuner.tuned import Environment, Tuned, tuned
+from linkscope.messages.catalog import problem
 
 SUITE = "ucc-tuner"
 _NAMES = {
@@ -30,22 +29,20 @@ _OWN = ""
 """What UCC takes by itself."""
 
 
-def conf(run: Run, figures: polars.DataFrame) -> str:
-    """Of collectives on host memory; where UCC's own choice is as good as any it is left alone."""
-    on_host = figures.filter(polars.col("members").cast(polars.String).str.starts_with("numa:"))
+def conf(source: Exported) -> str:
+    """Return settings for collectives on host memory; UCC's choice is left alone where it is as good as any."""
+    on_host = source.results.filter(polars.col("members").str.starts_with("numa:"))
     found = [
         one
         for one in tuned(on_host, "mpi-collective", _setting, lambda setting: int(setting != _OWN))
         if set(one.times) - {_OWN}
     ]
     if not found:
-        raise LinkscopeError(
-            f"this run did not measure UCC by algorithm: linkscope run {SUITE}, by the mpiexec of an Open MPI with UCC"
-        )
+        raise problem("tuner.not-tuned", library="UCC", suite=SUITE)
     tokens = [token for one in found for token in _tokens(one)]
     left = [f"{one.collective} on {one.ranks} ranks" for one in found if not list(_tokens(one))]
     lines = [
-        *(f"# {line}" for line in origin(run)),
+        *(f"# {line}" for line in source.origin),
         "# UCC_CONFIG_FILE=(this file), or as ucc.conf in your home folder",
         *([f"# left to UCC, whose own choice is as good as any: {', '.join(left)}"] if left else []),
         *([f"UCC_TL_UCP_TUNE={'#'.join(tokens)}"] if tokens else []),

@@ -1,4 +1,4 @@
-"""Our own: choices as JSON (schema/choices.schema.json) and as a C header, for programs that pick at run time."""
+"""Own forms: choices as JSON (schema/choices.schema.json) and as a C header, for programs that pick at run time."""
 
 from __future__ import annotations
 
@@ -6,66 +6,56 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
-import polars
-
-from linkscope.analysis.choose import Choice, choose
-from linkscope.analysis.figures_in_parts import is_modelled
-from linkscope.analysis.size_ranges import borders
-from linkscope.errors import LinkscopeError
-from linkscope.report.exports.origin import origin
-from linkscope.results.run_file import RunFile
-from linkscope.results.run_stream import Run
+from linkscope.answers.best import Choice, choices
+from linkscope.codecs.tuner.exported import Exported
+from linkscope.codecs.tuner.question import Question
+from linkscope.messages.catalog import problem
+from linkscope.statistics.ranges import borders
 
 Json = dict[str, Any]
 VERSION = 1
 """Of both forms. Readers refuse another."""
 
 
-def as_json(run: Run, figures: polars.DataFrame) -> str:
-    """All choices; a range holds from ``first`` to ``last`` bytes, both included, and they leave no gap, but end at the
-    smallest and the largest size that is told where others are left out; what was measured, ``measured`` says."""
-    choices = [
-        {
-            "movement": one.question.movement,
-            "tier": one.question.tier,
-            "memory": one.question.memory,
-            "conditions": list(one.question.conditions),
-            "ranges": list(_ranges(one)),
-            "left_out": sorted(_left_out(one)),
-        }
-        for one in _answers(run, figures)
+def as_json(source: Exported) -> str:
+    """Return all choices; a range holds from ``first`` to ``last`` bytes, both included.
+
+    Ranges leave no gap, but end at the smallest and the largest size that is told where others are left out; what was
+    measured, ``measured`` says.
+    """
+    found = [
+        {**question.to_json(), "ranges": list(_ranges(one)), "left_out": sorted(_left_out(one))}
+        for question, one in _answers(source)
     ]
-    modelled = is_modelled(run, figures)
-    head = {"format": "linkscope choices", "version": VERSION, "modelled": modelled, "origin": origin(run)}
-    return json.dumps({**head, "choices": choices}, indent=1, allow_nan=False) + "\n"
+    head = {"format": "linkscope choices", "version": VERSION, "modelled": source.modelled, "origin": source.origin}
+    return json.dumps({**head, "choices": found}, indent=1, allow_nan=False) + "\n"
 
 
-def header(run: Run, figures: polars.DataFrame) -> str:
-    """The same as a table in C99 or C++, with a function that looks a choice up; no library is needed."""
+def header(source: Exported) -> str:
+    """Return the same as a table in C99 or C++, with a function that looks a choice up; no library is needed."""
     lines = [
-        f"  {{{', '.join([*map(_c, _asked(one)), *(f'{size}ull' for size in _sizes(span)), _c(span['use'])])}}},"
-        for one in _answers(run, figures)
+        f"  {{{', '.join([*map(_c, question.words), *(f'{size}ull' for size in _sizes(span)), _c(span['use'])])}}},"
+        for question, one in _answers(source)
         for span in _ranges(one)
     ]
     return _HEADER.format(
-        origin="\n".join(f"// {_c(line)}" for line in origin(run)),
+        origin="\n".join(f"// {_c(line)}" for line in source.origin),
         version=VERSION,
-        modelled=int(is_modelled(run, figures)),
+        modelled=int(source.modelled),
         lines="\n".join(lines),
     )
 
 
-def _answers(run: Run, figures: polars.DataFrame) -> tuple[Choice, ...]:
-    found = choose(figures, joined=len(run.joined) if isinstance(run, RunFile) else 0).answers
+def _answers(source: Exported) -> list[tuple[Question, Choice]]:
+    found = [one for one in choices(source.results, len(source.runs)) if one.ranges]
     if not found:
-        raise LinkscopeError(
-            "this run has nothing to choose: measure something in several ways, as linkscope run peer host-device does"
-        )
-    return found
+        raise problem("tuner.nothing")
+    apart = not all(one.part for one in found)
+    return [(Question.of(one, apart), one) for one in found]
 
 
 def _left_out(one: Choice) -> set[int]:
-    return {*one.unknown, *one.assumed}
+    return {*one.undecided, *one.assumed}
 
 
 def _ranges(one: Choice) -> Iterator[Json]:
@@ -78,21 +68,13 @@ def _ranges(one: Choice) -> Iterator[Json]:
         yield {"first": first, "last": last, "measured": measured, "use": span.best[0], "equals": list(span.best[1:])}
 
 
-def _asked(one: Choice) -> tuple[str, ...]:
-    question = one.question
-    return question.movement, question.tier, question.memory, ", ".join(question.conditions)
-
-
 def _sizes(span: Json) -> tuple[int, ...]:
-    return span["first"], _last(span["last"]), *span["measured"]
-
-
-def _last(last: int | None) -> int:
-    return (1 << 64) - 1 if last is None else last
+    last = (1 << 64) - 1 if span["last"] is None else span["last"]
+    return span["first"], last, *span["measured"]
 
 
 def _c(text: str) -> str:
-    """A string literal; what is not printable ASCII becomes a question mark."""
+    """Return a string literal; what is not printable ASCII becomes a question mark."""
     plain = "".join(c if " " <= c <= "~" else "?" for c in text)
     return '"' + plain.replace("\\", "\\\\").replace('"', '\\"').replace("??", "?\\?") + '"'
 

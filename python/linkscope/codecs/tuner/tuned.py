@@ -7,16 +7,20 @@ from dataclasses import dataclass
 
 import polars
 
-from linkscope.analysis.size_ranges import Cost, borders, crossovers, size_ranges
+from linkscope.statistics.interval import Interval
+from linkscope.statistics.ranges import borders, crossovers, size_ranges
 
 Environment = Mapping[str, str]
-_GROUP = ("collective", "members", "members_memory", "processes", "regime", "parameters")
+_GROUP = (
+    *("collective", "members", "members_memory", "processes", "clock", "call", "calls_included", "both_ways"),
+    "parameters",
+)
 _TIMES = ("seconds", "seconds_low", "seconds_high")
 
 
 @dataclass(frozen=True)
 class SettingRange:
-    """From ``first`` to ``last`` bytes, both included, ``setting`` is best or as good as the best; so are ``equals``.
+    """From ``first`` to ``last`` bytes, both included, ``setting`` is best or ties with it; so are ``equals``.
 
     The first range begins at 0, the last has no end: None. Between measured sizes, ranges meet at the crossover.
     """
@@ -46,7 +50,7 @@ def tuned(
     setting: Callable[[Environment, str], str | None],
     effort: Callable[[str], int] = lambda setting: 0,
 ) -> tuple[Tuned, ...]:
-    """Of the frame of ``analysis/figures.py``, within one node: for each collective and number of ranks that ``method``
+    """Return, within one node: for each collective and number of ranks that ``method``
     was measured with in two settings or more. Where it was so under several conditions, those with most settings count.
 
     ``setting`` names what an environment sets for a collective; None: not one to choose. Of equals that of the least
@@ -54,10 +58,10 @@ def tuned(
     """
     found: dict[tuple[str, int], Tuned] = {}
     usable = figures.filter(
-        polars.col("status").cast(polars.String) == "ok",
-        polars.col("method").cast(polars.String) == method,
+        polars.col("status") == "ok",
+        polars.col("method") == method,
         polars.col("background") == 0,
-        polars.col("hosts").cast(polars.String) == "",
+        polars.col("hosts") == "",
         polars.col("bytes") > 0,
         polars.col("seconds_low") > 0,
     )
@@ -72,22 +76,24 @@ def tuned(
 
 def _rivals(
     lines: polars.DataFrame, collective: str, setting: Callable[[Environment, str], str | None]
-) -> dict[str, dict[float, Cost]]:
-    rivals: dict[str, dict[float, Cost]] = {}
+) -> dict[str, dict[float, Interval]]:
+    rivals: dict[str, dict[float, Interval]] = {}
     for line in lines.select("environment", "bytes", *_TIMES).iter_rows(named=True):
         words = (word.partition("=") for word in line["environment"].split())
         name = setting({variable: value for variable, _, value in words}, collective)
         if name is not None:
-            rivals.setdefault(name, {})[line["bytes"]] = Cost(*(line[time] for time in _TIMES))
+            rivals.setdefault(name, {})[line["bytes"]] = Interval(*(line[time] for time in _TIMES))
     return rivals
 
 
-def _tuned(collective: str, ranks: int, rivals: dict[str, dict[float, Cost]], effort: Callable[[str], int]) -> Tuned:
+def _tuned(
+    collective: str, ranks: int, rivals: dict[str, dict[float, Interval]], effort: Callable[[str], int]
+) -> Tuned:
     found = size_ranges(rivals)
     ends = list(borders(found, crossovers(rivals, found)))
     ranges = []
     for one, first, last in zip(found, [0, *(end + 1 for end in ends)], [*ends, None], strict=bool(found)):
         best = min(one.best, key=effort)
         ranges.append(SettingRange(first, last, best, tuple(name for name in one.best if name != best)))
-    times = {name: {int(size): cost.median for size, cost in costs.items()} for name, costs in rivals.items()}
+    times = {name: {int(size): cost.value for size, cost in costs.items()} for name, costs in rivals.items()}
     return Tuned(collective, ranks, tuple(ranges), times)

@@ -11,10 +11,9 @@ from typing import Any
 
 import polars
 
-from linkscope.analysis.settings import Environment, Tuned, tuned
-from linkscope.errors import LinkscopeError
-from linkscope.report.exports.origin import origin
-from linkscope.results.run_stream import Run
+from linkscope.codecs.tuner.exported import Exported
+from linkscope.codecs.tuner.tuned import Environment, Tuned, tuned
+from linkscope.messages.catalog import problem
 
 SUITE = "ompi-tuner"
 _IDS = {"allgather": 0, "allreduce": 2, "alltoall": 3, "bcast": 7, "reduce": 11, "reduce_scatter_block": 13}
@@ -31,14 +30,14 @@ _OWN = "0"
 """The algorithm that stands for Open MPI's own choice."""
 
 
-def classic(run: Run, figures: polars.DataFrame) -> str:
-    """A rules file for every version, without the line that 5.0.7 brought.
+def classic(source: Exported) -> str:
+    """Return a rules file for every version, without the line that 5.0.7 brought.
 
     Open MPI gives a communicator the rules of the next smaller one, and where there is none, those of the smallest: so
     before and behind each size that was measured its own choice is restored.
     """
-    found = _by_collective(figures)
-    lines = [*(f"# {line}" for line in origin(run)), *(f"# {line}" for line in _USE), f"{len(found)} # collectives"]
+    found = _by_collective(source.results)
+    lines = [*(f"# {line}" for line in source.origin), *(f"# {line}" for line in _USE), f"{len(found)} # collectives"]
     for name, by_ranks in found.items():
         sizes = {ranks: _rules(one) for ranks, one in sorted(by_ranks.items())}
         sizes = {other: [(0, _OWN)] for other in (1, *(ranks + 1 for ranks in sizes))} | sizes
@@ -49,10 +48,10 @@ def classic(run: Run, figures: polars.DataFrame) -> str:
     return "\n".join(lines) + "\n"
 
 
-def as_json(run: Run, figures: polars.DataFrame) -> str:
-    """Rules for exactly the communicator sizes that were measured, on one node."""
+def as_json(source: Exported) -> str:
+    """Return rules for exactly the communicator sizes that were measured, on one node."""
     collectives: dict[str, list[dict[str, Any]]] = {}
-    for name, by_ranks in _by_collective(figures).items():
+    for name, by_ranks in _by_collective(source.results).items():
         for ranks, one in sorted(by_ranks.items()):
             rules = [
                 {
@@ -77,13 +76,13 @@ def _rules(one: Tuned) -> list[tuple[int, str]]:
     return [(span.first, span.setting) for span in one.ranges]
 
 
-def _by_collective(figures: polars.DataFrame) -> dict[str, dict[int, Tuned]]:
+def _by_collective(results: polars.DataFrame) -> dict[str, dict[int, Tuned]]:
     found: dict[str, dict[int, Tuned]] = {}
-    for one in tuned(figures, "mpi-collective", _setting, lambda setting: int(setting != _OWN)):
+    for one in tuned(results, "mpi-collective", _setting, lambda setting: int(setting != _OWN)):
         if set(one.times) - {_OWN}:
             found.setdefault(_NAMES[one.collective], {})[one.ranks] = one
     if not found:
-        raise LinkscopeError(f"this run did not measure Open MPI by algorithm: linkscope run {SUITE}, by its mpiexec")
+        raise problem("tuner.not-tuned", library="Open MPI", suite=SUITE)
     return found
 
 

@@ -1,0 +1,324 @@
+"""Choose: which method is fastest for what a run, or several of one node, did in several ways."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from difflib import get_close_matches
+from itertools import combinations
+from textwrap import wrap
+from typing import Any
+
+import polars
+
+from linkscope.answers.answer import Answer, Column, Kind, Outcome, Table
+from linkscope.answers.best import Choice, choices, costs
+from linkscope.answers.choose_rows import best_words, conditions, height, others, rows, title, uncertain
+from linkscope.answers.questions import QUESTIONS, ask
+from linkscope.answers.run_head import RunHead, run_head
+from linkscope.figures.joined import joined
+from linkscope.figures.run import Run
+from linkscope.messages.catalog import commands, named, problem, sentence
+from linkscope.messages.finding import Finding, Level, note, warning
+from linkscope.messages.methods import method_name
+from linkscope.packaged_suites import packaged_suites
+from linkscope.results.same_machine import by_host_alone
+from linkscope.statistics.best import best
+from linkscope.statistics.ranges import costs_at, difference
+
+_LINES, _WIDTH = 24, 80
+"""Of a first screen."""
+_FIXED = 3
+"""Lines of it: which run, an empty one, column headings."""
+_APART = 2.0
+"""Factor between runs from which a case counts as one that they disagree on."""
+_NVLS_OFF = "NCCL_NVLS_ENABLE=0"
+_KERNELS = ("kernel-", "bulk-copy")
+"""How methods begin whose repeats are one launch by the device's clock."""
+_RANGES: dict[str, Any] = {
+    **{"task": polars.Int32, "question": polars.String, "movement": polars.String, "tier": polars.String},
+    **{"memories": polars.String, "conditions": polars.List(polars.String), "sizes": polars.List(polars.Int64)},
+    **{"best": polars.List(polars.String), "fastest": polars.String, "nearest": polars.String},
+    **{"nearest_extra": polars.List(polars.Float64), "others": polars.List(polars.Float64)},
+}
+_COSTS: dict[str, Any] = {
+    **{"task": polars.Int32, "question": polars.String, "bytes": polars.Int64, "method": polars.String},
+    **{"way": polars.String, "seconds": polars.Float64, "seconds_low": polars.Float64, "seconds_high": polars.Float64},
+    **{"extra": polars.Float64, "best": polars.Boolean, "mark": polars.String},
+}
+_CROSSOVERS: dict[str, Any] = {
+    **{"task": polars.Int32, "question": polars.String, "before": polars.String, "after": polars.String},
+    **{"bytes": polars.Float64, "bytes_low": polars.Float64, "bytes_high": polars.Float64},
+    **{"always": polars.String, "extra": polars.Float64},
+}
+
+
+def answer(*runs: Run, table: str | None = None) -> Answer:
+    """Return which method is fastest for every task; ``table``: only for tasks with this word in their title.
+
+    Raises LinkscopeError where runs do not belong together, and where no task has the word.
+    """
+    found = choices(joined(runs), len(runs))
+    if table is not None:
+        found = _with_word(found, table)
+    told = [one for one in found if one.ranges]
+    heads = [run_head(run) for run in runs]
+    findings = (*_of_heads(heads), *_warnings(runs, told), *_notes(runs, found, told))
+    headline, outcome = _headline(heads, found, told)
+    steps = tuple(_next(runs, told))
+    first = _first(told or found, runs[-1].library, _LINES - _FIXED - _height([headline], findings, steps))
+    details = (_ranges(told, runs[-1].library), _costs(told, runs[-1].library), _crossovers(told, runs[-1].library))
+    return Answer(
+        question="choose",
+        runs=tuple(heads),
+        headline=headline,
+        outcome=outcome,
+        findings=findings,
+        tables=(first, *details) if told or found else (),
+        next=steps,
+        details=tuple(_details(found)),
+    )
+
+
+def _headline(
+    heads: Sequence[RunHead], found: Sequence[Choice], told: Sequence[Choice]
+) -> tuple[Finding, Outcome | None]:
+    if any(head.cut_short for head in heads):
+        return note("choose.cut-short"), Outcome.UNTESTED
+    if not told:
+        opened = [one for one in found if one.undecided]
+        return (note("choose.open", tasks=len(opened)), Outcome.UNCLEAR) if opened else (
+            note("choose.nothing"), Outcome.UNTESTED)  # fmt: skip
+    if all(one.ties for one in told):
+        return note("choose.all-tie", tasks=len(told)), None
+    return note("choose.fastest", tasks=len(told)), None
+
+
+def _of_heads(heads: Sequence[RunHead]) -> Iterator[Finding]:
+    """Yield what the runs say of themselves, each once; the loads of several in one."""
+    every = [one for head in heads for one in head.findings]
+    loads = [one.facts for one in every if one.code == "doctor.load"]
+    told = {
+        (one.code, repr(sorted(one.facts.items()))): one for one in every if len(loads) < 2 or one.code != "doctor.load"
+    }
+    yield from told.values()
+    if len(loads) > 1:
+        yield warning("choose.loads", loads=[f"{one['load']:.1f}" for one in loads], cpus=loads[0]["cpus"])
+
+
+def _warnings(runs: Sequence[Run], told: Sequence[Choice]) -> Iterator[Finding]:
+    yield from _slow(runs)
+    if any("xccl" in name for one in told for name in one.rivals):
+        notes = (text for run in runs for some in run.results["notes"].drop_nulls() for text in some)
+        if any(_NVLS_OFF in text for text in notes):
+            yield warning("choose.nvls-off", library=runs[-1].library)
+    yield from _apart(runs)
+
+
+def _slow(runs: Sequence[Run]) -> Iterator[Finding]:
+    """Yield what is slow in a run, as `explain` finds it: medians over paths may hide it."""
+    for run in runs:
+        found = ask("explain", run) if "explain" in QUESTIONS else None
+        if found is not None and found.outcome is Outcome.FAILS:
+            yield replace(found.headline, level=Level.WARNING)
+            yield warning("choose.slow", path=str(run.path))
+            return
+
+
+def _apart(runs: Sequence[Run]) -> Iterator[Finding]:
+    """Yield how many cases several runs disagree on, and which run stands apart from the others."""
+    if len(runs) < 2:
+        return
+    logs: dict[tuple[str, str], dict[int, float]] = {}
+    for number, run in enumerate(runs):
+        usable = costs(run.results)
+        for case, place, cost in usable.select("id", "place", "cost").iter_rows():
+            logs.setdefault((case, place), {})[number] = math.log(cost)
+    shared = [found for found in logs.values() if len(found) > 1]
+    wide = [found for found in shared if max(found.values()) - min(found.values()) > math.log(_APART)]
+    if not wide:
+        return
+    odd = Counter(one for found in wide if len(found) > 2 and (one := _odd(found)) is not None)
+    number, times = next(iter(odd.most_common(1)), (0, 0))
+    facts = {"cases": len(wide), "of": len(shared)}
+    if 2 * times > len(wide):
+        yield warning("choose.odd-run", **facts, odd=runs[number].path.name)
+    else:
+        yield warning("choose.runs-differ", **facts)
+
+
+def _odd(logs: dict[int, float]) -> int | None:
+    """Return the run that is further from the nearest other than ``_APART``, while the others agree."""
+    ascending = sorted(logs, key=lambda number: logs[number])
+    for ends in (ascending, ascending[::-1]):
+        first, second, last = logs[ends[0]], logs[ends[1]], logs[ends[-1]]
+        if abs(second - first) > math.log(_APART) > abs(last - second):
+            return ends[0]
+    return None
+
+
+def _notes(runs: Sequence[Run], found: Sequence[Choice], told: Sequence[Choice]) -> Iterator[Finding]:
+    copies = [one for one in told if one.task.line["clock"] == "device" and _mixes_launches(one)]
+    by_host = {(one.task.movement, one.task.memories) for one in told if one.task.line["clock"] == "host"}
+    aside = [one for one in copies if (one.task.movement, one.task.memories) not in by_host]
+    if aside:
+        suite = max(aside, key=lambda one: len(one.sizes)).test.partition(" ")[0]
+        yield note("choose.launch", suite=suite) if suite in packaged_suites() else note("choose.launch-clock")
+    if any(one.assumed for one in told):
+        yield note("choose.assumed")
+    if len(runs) == 2:
+        yield note("choose.two-runs")
+    part = [one for one in told if one.part]
+    if part:
+        yield note("choose.part", tasks=len(part))
+    hosts = dict.fromkeys(filter(None, (by_host_alone(one.file, other.file) for one, other in combinations(runs, 2))))
+    yield from (note("choose.by-host-name", host=host) for host in hosts)
+    left_out = sum(run.results.filter("left_out")["id"].n_unique() for run in runs)
+    if left_out:
+        yield note("choose.left-out", cases=left_out, path=str(runs[0].path))
+
+
+def _details(found: Sequence[Choice]) -> Iterator[Finding]:
+    lost = [one for one in found if not one.ranges]
+    apart = max((one.disagreement for one in found), default=0.0)
+    if apart > 0.01:
+        yield note("choose.disagreement", share=apart)
+    if lost:
+        yield note("choose.no-answer", undecided=sum(bool(one.undecided) for one in lost), single=0)
+    if any(map(uncertain, found)):
+        yield note("choose.one-run")
+    if any(one.task.line["calls_included"] for one in found):
+        yield note("choose.calls")
+
+
+def _mixes_launches(choice: Choice) -> bool:
+    """Return whether kernels that are launched once stand beside copies that are called one by one."""
+    graph = any(word.startswith("graph=") and word != "graph=0" for word in choice.task.asked)
+    kernels = [name.startswith(_KERNELS) for name in choice.rivals]
+    return not graph and any(kernels) and not all(kernels)
+
+
+def _next(runs: Sequence[Run], told: Sequence[Choice]) -> Iterator[Finding]:
+    path = " ".join(str(run.path) for run in runs) if len(runs) < 3 else f"{runs[0].path} ..."
+    if not told:
+        yield note("choose.more-runs")
+    elif runs[-1].modelled or len(runs) > 1:
+        yield note("choose.every", path=path)
+    else:
+        yield note("choose.full", path=path)
+    if runs[-1].modelled:
+        yield note("choose.sources", node=runs[-1].node.name)
+
+
+def _first(told: Sequence[Choice], library: str, room: int) -> Table:
+    """Return the table of a first screen, with as many rows as ``room`` lines have."""
+    found = rows(told, library, room)
+    count = len(found)
+    while count and height(found[:count]) + (count < len(found)) > room:
+        count -= 1
+    frame = polars.DataFrame(
+        [(one.heading, one.what, one.fastest, list(one.others or ())) for one in found],
+        schema={
+            **dict.fromkeys(("heading", "what", "fastest"), polars.String),
+            "others": polars.List(polars.Float64),
+        },
+        orient="row",
+    )
+    columns = (Column("what"), Column("fastest"), Column("others", Kind.CHANGE))
+    return Table("choose.fastest", frame, columns, group="heading", first=count)
+
+
+def _height(headline: Sequence[Finding], findings: Sequence[Finding], steps: Sequence[Finding]) -> int:
+    """Return how many lines of a screen they take, with what stands between them."""
+    quiet = any(one.level is Level.NOTE for one in findings)
+    texts = [*map(sentence, headline), *map(_shown, findings)]
+    typed = [f"{command} ({sentence(one)})" for one in steps for command in commands(one)]
+    after = 1 if len("   ".join(typed)) <= _WIDTH - len("Next: ") else len(typed)
+    return sum(len(wrap(text, _WIDTH)) for text in texts) + sum(len(commands(one)) for one in findings) + quiet + after
+
+
+def _shown(finding: Finding) -> str:
+    run = f"{finding.facts['run']}: " if "run" in finding.facts else ""
+    return f"{named('level', finding.level.value)}{run}{sentence(finding)}"
+
+
+def _ranges(told: Sequence[Choice], library: str) -> Table:
+    lines = []
+    for number, one in enumerate(told):
+        for span in one.ranges:
+            partly = {name for name, *_ in span.partly}
+            near = min(span.excess, key=lambda one: one[0] in partly, default=None)
+            lines.append(
+                {
+                    **{"task": number, "question": title(one), "movement": one.task.movement},
+                    **{"tier": one.task.line["tier"], "memories": one.task.memories, "conditions": conditions(one)},
+                    **{"sizes": [int(span.first), int(span.last)], "best": list(span.best)},
+                    "fastest": best_words(span, one.rivals, library),
+                    "nearest": method_name(near[0], library) if near else None,
+                    "nearest_extra": list(near[1:]) if near else None,
+                    "others": others(span),
+                }
+            )
+    columns = (
+        *(Column("sizes", Kind.SIZE), Column("fastest"), Column("nearest"), Column("nearest_extra", Kind.CHANGE)),
+    )
+    frame = polars.DataFrame(lines, schema=_RANGES, orient="row")
+    return Table("choose.ranges", frame, columns, group="question", detail=True)
+
+
+def _costs(told: Sequence[Choice], library: str) -> Table:
+    lines = []
+    for number, one in enumerate(told):
+        for size in one.sizes:
+            found = costs_at(one.rivals, size)
+            first = best(found)
+            for name in sorted(found, key=lambda name: found[name].value):
+                cost = found[name]
+                lines.append(
+                    {
+                        **{"task": number, "question": title(one), "bytes": int(size), "way": name},
+                        **{"method": method_name(name, library), "seconds": cost.value, "seconds_low": cost.low},
+                        **{"seconds_high": cost.high, "extra": difference(one.rivals, name, size)},
+                        **{"best": name in first, "mark": " =" if name in first and len(first) > 1 else ""},
+                    }
+                )
+    columns = (
+        *(Column("bytes", Kind.SIZE), Column("method"), Column("seconds", Kind.TIME, interval=True)),
+        Column("extra", Kind.CHANGE, mark="mark"),
+    )
+    frame = polars.DataFrame(lines, schema=_COSTS, orient="row")
+    return Table("choose.costs", frame, columns, group="question", detail=True)
+
+
+def _crossovers(told: Sequence[Choice], library: str) -> Table:
+    lines = [
+        {
+            **{"task": number, "question": title(one), "before": method_name(cross.before, library)},
+            **{"after": method_name(cross.after, library), "bytes": cross.at.value},
+            **{"bytes_low": cross.at.low, "bytes_high": cross.at.high},
+            **({"always": method_name(one.always[0], library), "extra": one.always[1]} if one.always else {}),
+        }
+        for number, one in enumerate(told)
+        for cross in one.crossovers
+    ]
+    columns = (
+        *(Column("bytes", Kind.SIZE, interval=True), Column("before"), Column("after"), Column("always")),
+        Column("extra", Kind.CHANGE),
+    )
+    frame = polars.DataFrame(lines, schema=_CROSSOVERS, orient="row")
+    return Table("choose.crossovers", frame, columns, group="question", detail=True)
+
+
+def _with_word(found: Sequence[Choice], word: str) -> list[Choice]:
+    """Return the choices with a word in their title, capital letters or not; "to" stands for an arrow, too."""
+    if not word.strip():
+        raise problem("choose.no-word")
+    titles = {title(one): one for one in found}
+    kept = [one for name, one in titles.items() if word.lower() in f"{name} {name.replace('->', 'to')}".lower()]
+    if not kept:
+        names = {part for name in titles for part in name.replace("->", "to").split(", ")}
+        near = get_close_matches(word, sorted(names), n=1)
+        raise problem("choose.no-such-task", word=word, near=near[0]) if near else problem("choose.no-task", word=word)
+    return kept

@@ -1,0 +1,1 @@
+"""Codecs: files that other systems load, and what other tools print."""

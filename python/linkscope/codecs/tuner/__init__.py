@@ -1,0 +1,1 @@
+"""Files that libraries and programs load: what results say they should use."""

@@ -1,0 +1,56 @@
+"""Formats: every file that `choose --export` can write, and why it cannot write some."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from linkscope.codecs.tuner import inductor, mpich, nccl, open_mpi, own, ucc, ucx
+from linkscope.codecs.tuner.exported import Exported
+from linkscope.figures.run import Run
+from linkscope.messages.catalog import problem
+from linkscope.near_names import unknown
+
+
+@dataclass(frozen=True)
+class Format:
+    """``write`` returns the file's text, or raises LinkscopeError where the run lacks what it needs.
+
+    ``says_modelled``: the file itself tells programs whether results are modelled, so modelled runs are written, too.
+    """
+
+    write: Callable[[Exported], str]
+    loaded_by: str
+    says_modelled: bool = False
+
+
+FORMATS = {
+    "nccl-tuner": Format(nccl.tuner, "NCCL's example tuner plugin"),
+    "nccl-optimize": Format(nccl.optimize, "optimize_config.py beside that plugin"),
+    "ompi-tuned": Format(open_mpi.classic, "Open MPI's coll/tuned"),
+    "ompi-tuned-json": Format(open_mpi.as_json, "Open MPI's coll/tuned from 6.0"),
+    "mpich": Format(mpich.variables, "MPICH"),
+    "inductor": Format(inductor.trace, "PyTorch Inductor"),
+    "ucx": Format(ucx.conf, "UCX"),
+    "ucc": Format(ucc.conf, "UCC"),
+    "json": Format(own.as_json, "examples/choose.py", says_modelled=True),
+    "header": Format(own.header, "examples/choose.cpp", says_modelled=True),
+}
+REFUSED = {"mscclpp": "tuner.mscclpp"}
+"""Known by name, with the code of the reason."""
+
+
+def export(name: str, *runs: Run) -> str:
+    """Return the text of the file of a format, of one run or of several of one node.
+
+    Raises LinkscopeError for a format that is unknown or refused, runs that lack what it needs, and a modelled run
+    where what loads the file could not tell: its thresholds are a model's.
+    """
+    if name in REFUSED:
+        raise problem(REFUSED[name])
+    if name not in FORMATS:
+        raise unknown("format", name, FORMATS)
+    source = Exported(runs)
+    if source.modelled and not FORMATS[name].says_modelled:
+        raise problem("tuner.modelled", format=name, reader=FORMATS[name].loaded_by)
+    return FORMATS[name].write(source)

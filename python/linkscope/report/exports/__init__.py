@@ -1,1 +1,0 @@
-"""Files that other systems load: what a run's figures say they should use."""
