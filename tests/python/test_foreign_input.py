@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from launching import TINY_SUITE, Bench, bench, real_engine
 
-from linkscope.cli.app import PlainNames
+from linkscope.cli.console import PlainNames
 from linkscope.errors import LinkscopeError
 from linkscope.importers.importers import IMPORTERS
 from linkscope.launch.calibrate import MOST_TURNS, turns

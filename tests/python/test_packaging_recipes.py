@@ -44,11 +44,14 @@ def directives() -> dict[str, set[str]]:
 
 
 def specs(requirements: list[str]) -> set[str]:
-    """Return them as Spack writes them: typer>=0.12 is py-typer@0.12:."""
+    """Return them as Spack writes them: typer>=0.12 is py-typer@0.12:, and typer>=0.12,<0.29 ends with 0.28."""
     found = set()
     for requirement in requirements:
-        name, oldest = re.split(r">=", requirement.lower().partition(";")[0])
-        found.add(f"{'' if name in NOT_OF_PYTHON else 'py-'}{name}@{oldest}:")
+        known = re.fullmatch(r"([\w-]+)>=([\d.]+)(?:,<0\.(\d+))?", requirement.lower().partition(";")[0])
+        assert known is not None, requirement
+        name, oldest, minor = known.groups()
+        newest = f"0.{int(minor) - 1}" if minor else ""
+        found.add(f"{'' if name in NOT_OF_PYTHON else 'py-'}{name}@{oldest}:{newest}")
     return found
 
 

@@ -17,16 +17,15 @@ PANELS = {
 
 
 def arrange(application: typer.Typer) -> None:
-    """Put every command of ``application`` into its panel, in the order of ``PANELS``."""
-    headings = {name: heading for heading, names in PANELS.items() for name in names}
-    order = {name: place for place, name in enumerate(headings)}
+    """Put the commands of ``application`` in the order of ``PANELS``, with their first sentence as short help."""
+    order = {name: place for place, name in enumerate(name for names in PANELS.values() for name in names)}
     application.registered_commands.sort(key=lambda command: order.get(_name(command), len(order)))
     for command in application.registered_commands:
-        command.rich_help_panel = headings.get(_name(command))
         command.short_help = _first_sentence(inspect.getdoc(command.callback) or "")
     for group in application.registered_groups:
-        group.rich_help_panel = headings.get(str(group.name))
-        group.short_help = _first_sentence(str(group.typer_instance.info.help if group.typer_instance else ""))
+        if group.typer_instance is not None:
+            group.short_help = _first_sentence(str(group.typer_instance.info.help))
+            arrange(group.typer_instance)
 
 
 def _name(command: typer.models.CommandInfo) -> str:

@@ -39,7 +39,7 @@ class Linkscope(PythonPackage, CudaPackage, ROCmPackage):
 
     depends_on("python@3.10:", type=("build", "run"))
     depends_on("py-scikit-build-core@0.10:", type="build")
-    depends_on("py-typer@0.12:", type=("build", "run"))
+    depends_on("py-typer@0.12:0.28", type=("build", "run"))
     depends_on("py-rich@13:", type=("build", "run"))
     depends_on("py-msgspec@0.18:", type=("build", "run"))
     depends_on("py-tomli@2:", when="^python@:3.10", type=("build", "run"))
