@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import cache
 from math import comb, sqrt
-from statistics import NormalDist, median_high, median_low
+from statistics import NormalDist
 
 CONFIDENCE = 0.95
 # Student's t, 0.975 quantile, by degrees of freedom from 1.
@@ -78,6 +78,7 @@ def t975(freedom: int) -> float:
 
 def reciprocal_median(values: Sequence[float]) -> float:
     """Their median, of an even number of positive ones the geometric mean of the middle two: so that of rates is one
-    over that of times. Raises statistics.StatisticsError where there are none."""
-    low, high = median_low(values), median_high(values)
+    over that of times. Raises IndexError where there are none."""
+    ordered = sorted(values)
+    low, high = ordered[(len(ordered) - 1) // 2], ordered[len(ordered) // 2]
     return sqrt(low) * sqrt(high) if low > 0 and low != high else (low + high) / 2

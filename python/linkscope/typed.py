@@ -35,10 +35,11 @@ def typed(data: Any, form: type[Form]) -> Form:
     try:
         return msgspec.convert(data, form)
     except msgspec.ValidationError as error:
-        raise _misfit(data, form, str(error)) from error
+        raise misfit(data, form, str(error)) from error
 
 
-def _misfit(data: Any, form: Any, said: str) -> MisfitError:
+def misfit(data: Any, form: Any, said: str) -> MisfitError:
+    """Return the error for data that msgspec did not take as ``form``. ``said``: its own words."""
     what, _, where = said.partition(" - at `")
     steps: list[str | int] = []
     forms = list(_alternatives(form))

@@ -7,10 +7,12 @@ import random
 from pathlib import Path
 from typing import Any
 
+from msgspec.structs import asdict
+
 from linkscope.machine.node import Device, Link, Node
-from linkscope.results.interval import stats_of
 from linkscope.results.row import Row
 from linkscope.results.run_file import RunFile
+from linkscope.results.stats import stats_of
 
 Json = dict[str, Any]
 MIB = 1 << 20
@@ -46,9 +48,9 @@ def flow(source: str, destination: str, size: int = 512 * MIB, method: str = "co
 
 def result(size: int, samples_s: list[float], latency: bool = False) -> Json:
     """What an engine would print of a flow with these seconds per operation."""
-    line: Json = {"repeats": 4, "operations": 1, "seconds": vars(stats_of(samples_s)), "samples_s": samples_s}
+    line: Json = {"repeats": 4, "operations": 1, "seconds": asdict(stats_of(samples_s)), "samples_s": samples_s}
     if not latency:
-        line["gbps"] = vars(stats_of([size / s * 1e-9 for s in samples_s]))
+        line["gbps"] = asdict(stats_of([size / s * 1e-9 for s in samples_s]))
     return line
 
 

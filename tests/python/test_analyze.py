@@ -92,7 +92,7 @@ def test_share_of_peak_is_that_of_the_best_size_and_caches_are_left_out() -> Non
     assert line["peak_gbps"] == made.LINK_GBPS
 
 
-@pytest.mark.parametrize("factor", [0.0, 1e-300, 1e-12, 1e12, 1e15])
+@pytest.mark.parametrize("factor", [0.0, 1e-300, 1e-12, 1e12, 1e14])
 def test_numbers_that_nothing_can_have_are_no_error(factor: float) -> None:
     rows = []
     for row in made.rows():

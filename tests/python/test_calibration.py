@@ -18,10 +18,10 @@ from linkscope.analysis.components import Replicate, components
 from linkscope.errors import LinkscopeError
 from linkscope.report import calibration_text, wording
 from linkscope.results.calibration import Calibration, Noise, noise_of
-from linkscope.results.interval import scaled, stats_of
 from linkscope.results.replicates import folded
 from linkscope.results.row import Row, Stats
 from linkscope.results.run_file import RunFile
+from linkscope.results.stats import scaled, stats_of
 
 Json = dict[str, Any]
 RECORDED = Path(__file__).parents[1] / "fixtures" / "runs" / "h200x4-default.jsonl"

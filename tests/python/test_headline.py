@@ -9,14 +9,15 @@ from typing import Any
 
 import modelled_run as made
 import pytest
+from msgspec.structs import asdict
 
 from linkscope.analysis.cell import cells_of
 from linkscope.analysis.headline import headline, shared_unit, time_unit
 from linkscope.analysis.peak import peak
 from linkscope.machine.paths import Paths
 from linkscope.order_statistics import interval_of_range, interval_rank, percentile
-from linkscope.results.interval import stats_of
 from linkscope.results.row import Row
+from linkscope.results.stats import stats_of
 
 SIZE = 1_000_000
 
@@ -140,7 +141,7 @@ def test_touched_of_several_flows_counts_all_of_them() -> None:
     flows = [made.flow(f"gpu:{gpu}", f"gpu:{gpu}", SIZE) for gpu in (0, 1)]
     row = made.ok(made.case("stream", flows, {"figure": "touched"}), [[SIZE / 30e9] * 8] * 2)
     results = [{**one, "touched_bytes": 2 * SIZE} for one in row.raw["flows"]]
-    together = {**row.raw, "flows": results, "aggregate": {"gbps": vars(stats_of([58.0] * 8)), "overlap": 1.0}}
+    together = {**row.raw, "flows": results, "aggregate": {"gbps": asdict(stats_of([58.0] * 8)), "overlap": 1.0}}
     found = headline(Row.from_json(together))
     assert found is not None
     assert found.value.median == pytest.approx(116)
@@ -172,7 +173,7 @@ def test_touched_is_compared_with_the_memorys_rate_at_home_and_with_the_link_els
 def test_the_aggregate_is_the_engines_own() -> None:
     row = two_flows([SIZE / 30e9] * 8, [SIZE / 20e9] * 8, "aggregate")
     assert headline(row) is None
-    with_aggregate = Row.from_json({**row.raw, "aggregate": {"gbps": vars(stats_of([44.0] * 8))}})
+    with_aggregate = Row.from_json({**row.raw, "aggregate": {"gbps": asdict(stats_of([44.0] * 8))}})
     figure = headline(with_aggregate)
     assert figure is not None
     assert figure.value.median == 44.0

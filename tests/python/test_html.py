@@ -188,7 +188,7 @@ def test_the_same_run_gives_the_same_page(text: str) -> None:
 
 def test_a_zero_stands_left_of_what_a_logarithmic_axis_begins_with() -> None:
     rows = made.size_curves("sizes", [("a", "gpu:0", "gpu:1", 390.0)], sizes=4)
-    first = replace(rows[0], raw={**rows[0].raw, "case": {**rows[0].case, "labels": {**rows[0].labels, "x": 0}}})
+    first = replace(rows[0], case={**rows[0].case, "labels": {**rows[0].labels, "x": 0}})
     (table,) = curves([Row.from_json(first.raw), *rows[1:]], Paths(made.node(2)))
     marks = [
         float(at)

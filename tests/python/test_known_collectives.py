@@ -22,9 +22,9 @@ from linkscope.machine.expected import expected_collective
 from linkscope.report import explain_text
 from linkscope.report.html import render
 from linkscope.report.html_answer import picture
-from linkscope.results.interval import scaled
 from linkscope.results.row import Row
 from linkscope.results.run_file import RunFile
+from linkscope.results.stats import scaled
 
 Json = dict[str, Any]
 FIXTURES = Path(__file__).parents[1] / "fixtures"

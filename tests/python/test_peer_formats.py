@@ -156,9 +156,7 @@ def test_a_models_figures_say_so_in_every_table_and_are_no_tools(tmp_path: Path,
 
 def test_only_of_figures_that_linkscope_verified_nccl_tests_table_says_so(tmp_path: Path) -> None:
     run = imported(tmp_path, "nccl-tests-2.19.txt")
-    own = replace(
-        run, rows=tuple(replace(row, raw={k: v for k, v in row.raw.items() if k != "origin"}) for row in run.rows)
-    )
+    own = replace(run, rows=tuple(replace(row, imported=None) for row in run.rows))
     for one, validation, wrong, verdicts in (
         (run, "0", {"N/A"}, 0),
         (modelled(own), "0", {"N/A"}, 0),
@@ -246,7 +244,7 @@ def test_processes_ranks_and_hosts_have_tables_of_their_own(tmp_path: Path) -> N
         flow = dict(first.case["flows"][0])
         ends = {end: {**flow[end], "rank": rank} for end, rank in zip(("source", "destination"), ranks, strict=True)}
         case = {**first.case, "processes": processes, "flows": [flow | ends]}
-        return replace(first, case=case, raw={**first.raw, "hosts": hosts})
+        return replace(first, case=case, hosts=tuple(hosts))
 
     rows = (first, between(0, 1), between(2, 3), between(0, 2), between(0, 1, processes=2))
     text = printed(replace(run, rows=rows), "osu")

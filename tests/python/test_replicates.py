@@ -14,11 +14,11 @@ import pytest
 
 from linkscope.analysis.headline import headline
 from linkscope.errors import LinkscopeError
-from linkscope.results.interval import stats_of
 from linkscope.results.replicates import across, folded
 from linkscope.results.row import ONE_REPLICATE, Row
 from linkscope.results.run_file import RunFile
 from linkscope.results.spread import two_modes
+from linkscope.results.stats import stats_of
 
 GPU_PAIR = [made.flow("gpu:0", "gpu:1", 1 << 20)]
 
@@ -103,7 +103,7 @@ def test_one_replicate_of_a_calibrated_node_holds_its_noise() -> None:
 
 def test_a_replicate_that_fails_costs_that_replicate_and_two_the_case() -> None:
     good = [replicate(n, [1e-4] * 8) for n in range(2)]
-    found = folded([good[0], broken(1), replace(good[1], raw={**good[1].raw, "replicate": 2})])
+    found = folded([good[0], broken(1), replace(good[1], round=2)])
     assert found.status == "ok"
     assert "replicate 2 of 3 failed: lost" in found.notes
     assert ONE_REPLICATE in folded([good[0], broken(1)]).notes

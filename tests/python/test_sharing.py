@@ -8,6 +8,7 @@ import modelled_run as made
 import polars
 import pytest
 from launching import real_engine
+from msgspec.structs import asdict
 
 import linkscope
 from linkscope.answers.analyze import interference as beside
@@ -65,7 +66,7 @@ def flows(pairs: list[tuple[str, str]], rates: list[float], figure: str = "aggre
     """Flows at once, GB/s each, all for that share of the time; one flow is alone."""
     labels = {"figure": figure if len(pairs) > 1 else "first"}
     case = made.case("together", [made.flow(a, b, SIZE) for a, b in pairs], labels)
-    together = vars(made.stats_of([sum(rates) * (1 + 0.0001 * i) for i in range(12)]))
+    together = asdict(made.stats_of([sum(rates) * (1 + 0.0001 * i) for i in range(12)]))
     samples = [
         made.seconds(SIZE, rate, f"{a}{b}{rate}", noise=0.0005) for (a, b), rate in zip(pairs, rates, strict=True)
     ]

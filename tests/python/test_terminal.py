@@ -174,10 +174,11 @@ def test_flows_that_did_not_run_together_are_owned_up_to() -> None:
 
 def test_what_the_engine_noted_is_counted_and_the_other_tool_is_named() -> None:
     found = made.rows(4)
+    lines = [row.raw for row in found]
     for number in range(2):
-        found[number].raw["flows"][0]["notes"] = [f"drift: the later half is {number}.5 % off the earlier half"]
-        found[number].case["labels"]["peer"] = {"tool": "nvbandwidth", "case": "device_to_device_memcpy_write_ce"}
-    text = " ".join(shown(made.run(4, [Row.from_json(row.raw) for row in found])).split())
+        lines[number]["flows"][0]["notes"] = [f"drift: the later half is {number}.5 % off the earlier half"]
+        lines[number]["case"]["labels"]["peer"] = {"tool": "nvbandwidth", "case": "device_to_device_memcpy_write_ce"}
+    text = " ".join(shown(made.run(4, [Row.from_json(line) for line in lines])).split())
     assert "2 noted: drift: the later half is 0.5 to 1.5 % off the earlier half" in text
     assert "nvbandwidth: device_to_device_memcpy_write_ce" in text
 

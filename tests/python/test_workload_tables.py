@@ -15,7 +15,6 @@ import modelled_run as made
 import polars
 import pytest
 import workload_rows as some
-from polars.testing import assert_frame_equal
 from result_schema import validate
 from rich.console import Console
 from test_html import Page
@@ -24,7 +23,6 @@ import linkscope
 from linkscope.analysis.choose import choose
 from linkscope.analysis.explain import explain
 from linkscope.analysis.figures import figures
-from linkscope.analysis.figures_in_parts import figures_in_parts
 from linkscope.analysis.frames import export
 from linkscope.analysis.headline import headline
 from linkscope.analysis.overview import overview
@@ -43,7 +41,6 @@ from linkscope.results.member_time import PARTS
 from linkscope.results.replicates import folded
 from linkscope.results.row import Row
 from linkscope.results.run_file import RunFile
-from linkscope.results.run_stream import stream_of
 
 PATHS = Paths(made.node(4))
 
@@ -133,7 +130,7 @@ def test_parts_are_of_the_slowest_member_and_add_up(halo: WorkloadTable) -> None
 def test_replicates_fold_into_parts_that_still_add_up() -> None:
     case = some.workload_case(some.HALO, "halo")
     rows = [some.timed(case, seconds) for seconds in (1.0, 1.1, 1.3)]
-    whole = folded([replace(row, raw={**row.raw, "replicate": i}) for i, row in enumerate(rows)])
+    whole = folded([replace(row, round=i) for i, row in enumerate(rows)])
     (member, *others) = whole.flows[0].breakdown
     assert len(others) == 3
     assert member.seconds == pytest.approx((1.0 + 1.1 + 1.3) / 3)
@@ -290,14 +287,6 @@ def repeated(rows: list[Row]) -> list[Row]:
         if row.status == "ok"
         for i in range(3)
     ]
-
-
-def test_a_large_run_has_the_same_figures(tmp_path: Path) -> None:
-    path = written([*repeated([*some.halo_rows(), *some.pattern_rows()]), *made.rows(4)[:4]], tmp_path / "a.jsonl")
-    in_parts = figures_in_parts(stream_of(path)).frame.drop("at")
-    whole = figures(RunFile.read(path))
-    assert whole["parts_s"].null_count() < len(whole)
-    assert_frame_equal(in_parts, whole, categorical_as_str=True, check_exact=False)
 
 
 def test_a_run_with_workloads_is_read_by_every_command(tmp_path: Path) -> None:

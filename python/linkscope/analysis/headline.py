@@ -8,10 +8,10 @@ from statistics import median_low
 from typing import Any
 
 from linkscope.analysis.collective import Collective
-from linkscope.results.interval import scaled, stats_of
 from linkscope.results.replicates import across, reaching
 from linkscope.results.row import FlowResult, Row, Stats
 from linkscope.results.spread import two_modes
+from linkscope.results.stats import scaled, stats_of
 from linkscope.traits import method_traits
 
 RATE_UNIT = "GB/s"

@@ -12,8 +12,8 @@ from linkscope.analysis.ledger import NVSWITCH, designed_lanes, is_short
 from linkscope.analysis.library_settings import has_no_nvls, may_have_nvls
 from linkscope.machine.expected import ExpectedCollective, expected_collective
 from linkscope.machine.paths import Path, Paths
-from linkscope.results.interval import scaled
 from linkscope.results.row import Row, Stats
+from linkscope.results.stats import scaled
 
 Json = dict[str, Any]
 _MEMORIES = {"device", "xccl"}

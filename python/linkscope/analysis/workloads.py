@@ -244,7 +244,7 @@ def _missing(rows: Sequence[tuple[Row, str]]) -> Iterable[NotTimed]:
     """Each reason once."""
     groups: dict[tuple[str, str], list[tuple[Row, str]]] = {}
     for row, name in rows:
-        status = "failed" if row.status == "ok" else row.status
+        status: str = "failed" if row.status == "ok" else row.status
         groups.setdefault((reason_of(row), status), []).append((row, name))
     for (reason, status), found in groups.items():
         baseline = any(bool(row.labels["workload"].get("baseline")) for row, _ in found)

@@ -2,23 +2,36 @@
 
 from __future__ import annotations
 
-import hashlib
-from dataclasses import replace
+from collections.abc import Iterable, Iterator, Sequence
+from statistics import median
 from typing import Any
 
+import msgspec
 import polars
 
-from linkscope.analysis.cell import CALLS_INCLUDED, MODELS_CLOCK, shown_as
-from linkscope.analysis.figures import figures
-from linkscope.figures.columns import ASKED, DEFAULTS, LIKENESS, SCHEMA
-from linkscope.figures.movement import movement, path, role
+from linkscope.figures.columns import OF_ONE_FLOW, RATE, SCHEMA, TIME
+from linkscope.figures.kinds import KindResult, Kinds
+from linkscope.figures.values import Value, value_of
 from linkscope.machine.nominal import nominal, nominal_tiers
+from linkscope.machine.paths import Paths
+from linkscope.results.member_time import slowest
+from linkscope.results.replicates import noted
+from linkscope.results.row import Row
 from linkscope.results.run_file import RunFile
+from linkscope.results.stats import Stats
 
 Json = dict[str, Any]
 
-_TOGETHER = {"": "", "both ways": "both"}
-_CALLS = ("ping-pong", "window", "in-kernel")
+_TITLES = {"first": "rate", "latency": "time", "algorithm": "algorithm bandwidth", "bus": "bus bandwidth"}
+"""What follows a test's title where it is read for several figures; others go by their names."""
+_OF_LINE = (
+    *("id", "title", "series", "x", "variant", "status", "reason", "left_out", "noise", "assumed", "overlap", "notes"),
+    *("part", "place", "bytes", "unit", "n", "replicates", "value", "value_low", "value_high"),
+    *("gbps", "gbps_low", "gbps_high", "seconds", "seconds_low", "seconds_high", "replicate_values", "of_samples"),
+    *("peak_gbps", "of_peak", "parts_s"),
+)
+"""Columns that are found line by line; all others are of kinds of cases."""
+_NONE = (None, None, None)
 
 
 def results(run: RunFile) -> polars.DataFrame:
@@ -26,74 +39,86 @@ def results(run: RunFile) -> polars.DataFrame:
 
     Peaks and tiers are those of links as they were built: one that is down makes no peer of a GPU its better.
     """
-    tiers = nominal_tiers(run.node)
-    old = figures(replace(run, header={**run.header, "node": nominal(run.node).to_json()}) if tiers else run)
-    old = old.with_columns(
-        polars.col(name).cast(polars.String) for name, kind in old.schema.items() if kind == polars.Categorical
-    )
-    old = old.with_columns(polars.col("tier").replace(tiers))
-    rows = {row.id: row for row in run.rows}
-    lines = []
-    for line in old.iter_rows(named=True):
-        row = rows[line["id"]]
-        lines.append(_line(line, row))
-    return polars.DataFrame(lines, schema=SCHEMA, orient="row")
+    return results_of(run.rows, Kinds(Paths(nominal(run.node)), nominal_tiers(run.node)))
 
 
-def _line(line: Json, row: Any) -> Json:
+def results_of(rows: Iterable[Row], kinds: Kinds) -> polars.DataFrame:
+    """Return the results of rows."""
+    lines = [line for row in rows for line in _lines(row, kinds)]
+    columns = zip(*lines, strict=True) if lines else ([] for _ in _OF_LINE)
+    own = polars.DataFrame([_series(name, values) for name, values in zip(_OF_LINE, columns, strict=True)])
+    shared = [name for name in SCHEMA if name not in _OF_LINE]
+    parts = polars.DataFrame(kinds.columns, {name: SCHEMA[name] for name in shared}, orient="row")
+    limited = polars.when(polars.col("peak_gbps").is_not_null()).then("bound_by").alias("bound_by")
+    return polars.concat([own, parts[own["part"]]], how="horizontal").with_columns(limited).select(*SCHEMA)
+
+
+def _series(name: str, values: Sequence[Any]) -> polars.Series:
+    """Return a column. Lists go through JSON, which polars reads at once and not one by one."""
+    kind = SCHEMA.get(name, polars.UInt32)
+    if not isinstance(kind, polars.List):
+        return polars.Series(name, values, kind)
+    texts = [None if value is None else msgspec.json.encode(value).decode() for value in values]
+    return polars.Series(name, texts, polars.String).str.json_decode(kind)
+
+
+def _lines(row: Row, kinds: Kinds) -> Iterator[tuple[Any, ...]]:
+    """Yield a line for every result of a row, in the order of ``_OF_LINE``."""
     labels = row.labels
-    words = line["regime"].split(", ")
-    clock = words[0].removesuffix(" clock")
-    memories = ">".join(m for m in (line["source_memory"], line["destination_memory"]) if m) or line["members_memory"]
-    unit = line["unit"]
-    value = "gbps" if unit == "GB/s" else "seconds"
-    found = {
-        **line,
-        "layout": next(kind for kind in ("matrix", "curve", "list") if shown_as(row, kind)),
-        "series": str(labels.get("series", "")),
-        "x": float(labels["x"]) if isinstance(labels.get("x"), (int, float)) else None,
-        "x_name": str(labels.get("x_name", "bytes")) if shown_as(row, "curve") else "",
-        "value": line[value] if unit else None,
-        "value_low": line[f"{value}_low"] if unit else None,
-        "value_high": line[f"{value}_high"] if unit else None,
-        "clock": "model" if words[0] == MODELS_CLOCK else clock,
-        "calls_included": CALLS_INCLUDED in words,
-        "both_ways": "both ways" in words,
-        "call": next((word for word in words if word in _CALLS), ""),
-        "together": _together(line["together"] or ""),
-        "memories": memories or "",
-        "environment": line["environment"] or "",
-        "tier": line["tier"] or "",
-        "overlap": row.overlap if len(row.measured_flows) > 1 and row.load == "once" else None,
-        "notes": [note for note in (line["notes"] or "").split("; ") if note],
-    }
-    found |= {"movement": movement(found), "role": role(found), "path": path(found)}
-    found["way"] = _way(found)
-    found["likeness"] = _likeness(found)
-    return {name: found.get(name) for name in SCHEMA}
+    title = str(labels.get("title") or row.name or row.id)
+    x = labels.get("x")
+    variant = ", ".join(str(word) for word in labels.get("variant", {}).values())
+    series = str(labels.get("series", ""))
+    parts = kinds.of(row)
+    together = len(parts[0].quantity.measured) > 1 and row.load == "once" and row.status == "ok"
+    of_row = (
+        *(row.id, series, float(x) if isinstance(x, (int, float)) else None, variant, row.status, row.reason),
+        *(row.left_out, row.noise, row.assumed, row.overlap if together else None, _notes(row)),
+    )
+    for part in parts:
+        named = title
+        if labels.get("figures"):
+            figure = part.quantity.figure
+            named = f"{labels.get('title', row.name)}: {_TITLES.get(figure, figure)}"
+        cells = labels.get("cells")
+        place = {**labels, **cells[part.cell]} if cells else labels
+        where = f"{place.get('row', '')}|{place.get('column', '')}"
+        size = 0 if part.sized is None else row.case["flows"][part.sized]["bytes"]
+        yield (of_row[0], named, *of_row[1:], part.number, where, size, *_values(row, part))
 
 
-def _together(words: str) -> str:
-    if words in _TOGETHER:
-        return _TOGETHER[words]
-    if words.endswith("on one path"):
-        return "one-path"
-    if " to " in words:
-        return "one-to-many" if words.startswith("1 to") else "many-to-one"
-    return "many-both" if words.endswith("both ways") else "many"
+def _values(row: Row, part: KindResult) -> tuple[Any, ...]:
+    """Return the columns from ``unit`` on."""
+    value = value_of(row, part.quantity)
+    if value is None:
+        return (None,) * (len(_OF_LINE) - _OF_LINE.index("unit"))
+    first = row.flows[part.quantity.first]
+    bounds = _bounds(value.stats, value.factor)
+    rate = bounds if value.rate else _bounds(first.gbps) if first.gbps is not None else _NONE
+    of_one = part.quantity.figure in OF_ONE_FLOW or not value.rate
+    each = [one for one in (value_of(one, part.quantity) for one in row.measured) if one is not None]
+    limit = part.peak.of(value.touched) if part.peak is not None and value.rate else None
+    longest = slowest(first.breakdown)
+    return (
+        *(RATE if value.rate else TIME, value.stats.n, len(row.measured), *bounds, *rate),
+        *(_bounds(first.seconds) if of_one else _NONE),
+        [one.stats.median * one.factor for one in each],
+        _of_samples(each),
+        *(limit, bounds[0] / limit if limit else None, longest.in_order if longest else None),
+    )
 
 
-def _way(line: Json) -> str:
-    pairs = [tuple(word.split("=", 1)) for word in (line["parameters"] or "").split()]
-    how = [f"{name}={word}" for name, word in pairs if name not in ASKED and (name, word) not in DEFAULTS]
-    if line["workload"]:
-        state = [f"state={line['state_memory']}"] if line["state_memory"] else []
-        how += [*state, f"processes={line['processes']}", f"order={(line['rank_order'] or '').replace(' ', ',')}"]
-    return " ".join(filter(None, (line["method"], line["role"], *how, line["environment"])))
+def _bounds(stats: Stats, factor: float = 1.0) -> tuple[float, float, float]:
+    return stats.median * factor, stats.low * factor, stats.high * factor
 
 
-def _likeness(line: Json) -> int:
-    asked = [word for word in (line["parameters"] or "").split() if word.split("=", 1)[0] in ASKED]
-    tier = "" if line["tier"] in ("local", "mixed", "unknown") or line["workload"] else line["tier"]
-    shared = (*(tier if name == "tier" else line[name] for name in LIKENESS), *asked)
-    return int.from_bytes(hashlib.blake2b(repr(shared).encode(), digest_size=8).digest(), "big")
+def _of_samples(values: list[Value]) -> float | None:
+    """Return the relative half width that samples leave in one replicate."""
+    shares = [(one.stats.high - one.stats.low) / 2 / one.stats.median for one in values if one.stats.median]
+    return median(shares) if shares else None
+
+
+def _notes(row: Row) -> list[str]:
+    if row.status != "ok":
+        return []
+    return noted([[note for flow in one.flows for note in flow.notes] for one in row.measured], row.noise)

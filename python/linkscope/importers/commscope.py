@@ -10,7 +10,7 @@ from typing import Annotated, Any, TypedDict
 from msgspec import Meta
 
 from linkscope.importers.peer_output import GBPS, MOST_GPUS, SECONDS, Figure, Gpu, PeerOutput, Source, plain_number
-from linkscope.results.interval import stats_of
+from linkscope.results.stats import stats_of
 
 TOOL = "Comm|Scope"
 SUITES = ("commscope",)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from linkscope.importers.peer_output import SECONDS, Figure, PeerOutput, Source
-from linkscope.results.interval import stats_of
+from linkscope.results.stats import stats_of
 
 TOOL = "multichase"
 SUITES = ("latency-host",)

@@ -7,8 +7,8 @@ from dataclasses import asdict, replace
 from typing import Any
 
 from linkscope.importers.peer_output import GBPS, Figure
-from linkscope.results.interval import scaled
 from linkscope.results.row import Stats
+from linkscope.results.stats import scaled
 from linkscope.traits import method_traits
 
 Json = dict[str, Any]

@@ -48,7 +48,7 @@ def learn(
     ratios: dict[str, list[float]] = {}
     for row in rows:
         for one in row.measured:
-            beyond = max(float(one.raw.get("elapsed_s", 0.0)) - _sampled_s(one), 0.001)
+            beyond = max(one.elapsed_s - _sampled_s(one), 0.001)
             visits.setdefault(one.id, []).append(beyond)
             ratios.setdefault(row_of(one.case), []).append(beyond / setup_s(one.case))
     if not visits:

@@ -129,9 +129,9 @@ class Rounds:
         found: Json = {}
         for case in cases:
             for _, row in sorted(self._rows[case.id].items(), reverse=True):
-                for flow, line in zip(case.case["flows"], row.raw.get("flows", ()), strict=False):
-                    if "tuned" in line and flow.get("tuning_group"):
-                        found[flow["tuning_group"]] = line["setting"]
+                for flow, result in zip(case.case["flows"], row.flows, strict=False):
+                    if result.was_tuned and flow.get("tuning_group"):
+                        found[flow["tuning_group"]] = result.setting
         return found
 
     def _shuffled(self, cases: list[PlannedCase], number: int) -> list[PlannedCase]:

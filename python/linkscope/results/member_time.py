@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from statistics import fmean
-from typing import Any
+
+from msgspec import Struct
+
+from linkscope.results.stats import Number
 
 PARTS = ("allocate", "pack", "copy", "send", "wait", "unpack", "collectives", "synchronise")
 """Of the time of one transfer, in the order in which a message meets them."""
 
 
-@dataclass(frozen=True)
-class MemberTime:
+class MemberTime(Struct, frozen=True, gc=False):
     """Seconds of one transfer, the mean of all: ``parts_s`` by part, which add up to it; ``phases_s`` in the schedule's
     order, each of all times that the phase took place."""
 
-    parts_s: Mapping[str, float]
-    phases_s: tuple[float, ...] = ()
+    parts_s: dict[str, Number]
+    phases_s: tuple[Number, ...]
 
     @property
     def seconds(self) -> float:
@@ -32,11 +33,6 @@ class MemberTime:
     def in_order(self) -> list[float]:
         """Seconds of each of ``PARTS``."""
         return [self.parts_s.get(name, 0.0) for name in PARTS]
-
-    @staticmethod
-    def from_json(data: dict[str, Any]) -> MemberTime:
-        """Of a member's entry in ``breakdown`` (schema/result.schema.json)."""
-        return MemberTime(dict(data["parts_s"]), tuple(data["phases_s"]))
 
 
 def slowest(members: Sequence[MemberTime]) -> MemberTime | None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Annotated, Any, Literal, TypedDict
 
 import msgspec
@@ -12,20 +11,18 @@ from linkscope.escaped import escaped
 from linkscope.machine.identity import Identity
 from linkscope.machine.node import Node
 from linkscope.machine.state import MachineState
-from linkscope.typed import typed
+from linkscope.results.stats import LARGEST, Natural, Number
+from linkscope.typed import MisfitError, typed
 
 Json = dict[str, Any]
 
 MOST_TEXT = 64 << 10
-_LARGEST = 1 << 53
-"""Bytes and counts that a float still holds."""
 
 Text = Annotated[str, Meta(max_length=MOST_TEXT)]
+Id = Annotated[str, Meta(min_length=1, max_length=MOST_TEXT)]
 Word = Annotated[str, Meta(max_length=1024)]
 Place = Annotated[str, Meta(pattern=r"^(numa|gpu):[0-9]{1,6}$")]
-Count = Annotated[int, Meta(ge=0, le=_LARGEST)]
-Natural = Annotated[int, Meta(ge=1, le=_LARGEST)]
-Number = Annotated[float, Meta(ge=0, le=1e18)]
+Count = Annotated[int, Meta(ge=0, le=LARGEST)]
 Share = Annotated[float, Meta(ge=0, le=1e3)]
 FigureWord = Literal["first", "sum", "aggregate", "half", "latency", "touched", "algorithm", "bus"]
 
@@ -165,7 +162,7 @@ class Labels(CellRecord, total=False):
 
 
 class _Case(TypedDict):
-    id: Annotated[str, Meta(min_length=1, max_length=MOST_TEXT)]
+    id: Id
     clock: Word
     flows: Annotated[list[FlowRecord], Meta(min_length=1)]
 
@@ -185,65 +182,6 @@ class Case(_Case, total=False):
     environment: dict[Word, Text]
 
 
-class StatsRecord(TypedDict):
-    """Of one quantity's samples."""
-
-    n: Natural
-    median: Number
-    low: Number
-    high: Number
-    mean: Number
-    min: Number
-    p5: Number
-    p95: Number
-    p99: Number
-    max: Number
-
-
-class BreakdownRecord(TypedDict):
-    """Where a member's time of one transfer went."""
-
-    parts_s: dict[Word, Number]
-    phases_s: list[Number]
-
-
-class _FlowOutcome(TypedDict):
-    repeats: Count
-    operations: Natural
-    seconds: StatsRecord
-
-
-class FlowOutcome(_FlowOutcome, total=False):
-    """What came of one flow."""
-
-    gbps: StatsRecord
-    setting: Json
-    notes: list[Text]
-    samples_s: list[Number]
-    parts_s: list[Number]
-    breakdown: list[BreakdownRecord]
-    touched_bytes: Count
-
-
-class _Aggregate(TypedDict):
-    gbps: StatsRecord
-
-
-class Aggregate(_Aggregate, total=False):
-    """All measured flows together."""
-
-    overlap: Share
-    timeline_uncertainty_us: Number
-
-
-class Verified(TypedDict, total=False):
-    """How often memory was compared, and how many bytes of it."""
-
-    passes: Count
-    rounds: Count
-    bytes: Count
-
-
 class _Origin(TypedDict):
     tool: Word
     version: Word
@@ -258,31 +196,8 @@ class OriginRecord(_Origin, total=False):
     versions: dict[Word, Word]
 
 
-class _RowRecord(TypedDict):
-    id: Annotated[str, Meta(min_length=1, max_length=MOST_TEXT)]
-    status: Literal["ok", "skipped", "failed"]
-    modelled: bool
-    case: Case
-
-
-class RowRecord(_RowRecord, total=False):
-    """One case's outcome."""
-
-    replicate: Count
-    origin: OriginRecord
-    reason: Text
-    left_out: bool
-    hosts: list[Word]
-    flows: list[FlowOutcome]
-    aggregate: Aggregate
-    stopped: Word
-    verified: Verified
-    started: Word
-    elapsed_s: Number
-
-
 class _Plan(TypedDict):
-    ids: list[Annotated[str, Meta(min_length=1, max_length=MOST_TEXT)]]
+    ids: list[Id]
 
 
 class Options(TypedDict, total=False):
@@ -319,8 +234,8 @@ class NoiseRecord(TypedDict, total=False):
     """By which calibration intervals are widened."""
 
     calibrated: Word
-    turns: Annotated[int, Meta(ge=2, le=_LARGEST)]
-    freedom: Annotated[int, Meta(ge=1, le=_LARGEST)]
+    turns: Annotated[int, Meta(ge=2, le=LARGEST)]
+    freedom: Annotated[int, Meta(ge=1, le=LARGEST)]
     suites: list[Word]
     between_runs: BetweenRuns
     one_replicate: BetweenRuns
@@ -406,30 +321,18 @@ def checked_header(record: Json) -> None:
         raise ValueError(f"node: {problem}")
 
 
-def checked_row(record: Json) -> None:
-    """Likewise of a row."""
-    row = typed(record, RowRecord)
-    check_case(row["id"], row["status"], row["case"], len(row.get("flows", [])), row.get("origin"))
-    for name, stats in _stats(row):
-        if not stats["low"] <= stats["median"] <= stats["high"]:
-            raise ValueError(f"{name}: its median lies outside its interval")
-
-
-def check_case(row_id: str, status: str, case: Case, results: int, origin: OriginRecord | None) -> None:
-    """Raises ValueError where the case of a row with so many results is not as the row says. A row from another tool
-    may lack the results of its background, which comes last."""
-    if case["id"] != row_id:
-        raise ValueError("case.id: another than the row's")
-    roles = [flow.get("role", "measured") for flow in case["flows"]]
-    measured = roles.count("measured")
-    enough = {measured} if origin and "measured" not in roles[measured:] else set()
-    if status == "ok" and results not in {len(roles), *enough}:
-        raise ValueError(f"flows: {results} results of {len(roles)} flows")
+def checked_case(case: Json) -> None:
+    """Raise ValueError that names the field, in one line, where a plan's case is not as it should be."""
+    try:
+        found = typed(case, Case)
+    except MisfitError as error:
+        raise MisfitError(("case", *error.steps), error.what) from error
+    measured = sum(flow.get("role", "measured") == "measured" for flow in found["flows"])
     if not measured:
         raise ValueError("case.flows: none is measured")
-    if len(case.get("labels", {}).get("cells", [])) not in (0, measured):
+    if len(found.get("labels", {}).get("cells", [])) not in (0, measured):
         raise ValueError(f"case.labels.cells: not one for each of {measured} flows")
-    for index, flow in enumerate(case["flows"]):
+    for index, flow in enumerate(found["flows"]):
         if "schedule" in flow:
             _check_schedule(f"case.flows[{index}]", flow)
 
@@ -446,12 +349,3 @@ def _check_schedule(field: str, flow: FlowRecord) -> None:
 def checked_state(record: Json) -> None:
     """Likewise of a state."""
     typed(record, StateRecord)
-
-
-def _stats(row: RowRecord) -> Iterator[tuple[str, StatsRecord]]:
-    for index, flow in enumerate(row.get("flows", [])):
-        yield f"flows[{index}].seconds", flow["seconds"]
-        if "gbps" in flow:
-            yield f"flows[{index}].gbps", flow["gbps"]
-    if "aggregate" in row:
-        yield "aggregate.gbps", row["aggregate"]["gbps"]

@@ -1,13 +1,25 @@
-"""Row: one case's outcome as a run file holds it (schema/result.schema.json), typed."""
+"""Row: one case's outcome, as a line of a run file has it (schema/result.schema.json) or folded from its replicates."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import Any
+from collections.abc import Sequence
+from dataclasses import Field, make_dataclass
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
+
+import msgspec
+from msgspec import Struct
 
 from linkscope.results.member_time import MemberTime
-from linkscope.results.records import Count, Natural, Number, Text
+from linkscope.results.records import Count, Id, Json, OriginRecord, Share, Text, Word
+from linkscope.results.stats import Natural, Number
+from linkscope.results.stats import Stats as Stats
 from linkscope.statistics.interval import UNKNOWN_FROM as UNKNOWN_FROM
+
+if TYPE_CHECKING:
+    CaseText = Json
+else:
+    CaseText = msgspec.Raw
+    """A case comes as text, as the replicates of a run share one that is decoded once."""
 
 _BY = "by "
 """Begins the note that names a library, or a call of one."""
@@ -16,46 +28,18 @@ MOSTLY = 0.5
 """A latency that is so much of a time makes what it is."""
 
 
-def origin_name(record: dict[str, Any]) -> str:
-    """The tool that a header or row of a run file was imported from, "nvbandwidth 0.8"; "" where it was not."""
+def origin_name(record: Json) -> str:
+    """Return the tool that a header or row was imported from, "nvbandwidth 0.8"; "" where it was not."""
     origin = record.get("origin") or {}
     return f"{origin.get('tool', '')} {origin.get('version', '')}".strip()
 
 
-@dataclass(frozen=True)
-class Stats:
-    """Of one quantity's samples. ``low``..``high`` is the distribution-free 95 % interval of the median."""
-
-    n: Natural
-    median: Number
-    low: Number
-    high: Number
-    mean: Number
-    min: Number
-    p5: Number
-    p95: Number
-    p99: Number
-    max: Number
-
-    @staticmethod
-    def from_json(data: dict[str, Any]) -> Stats:
-        """Of what schema/result.schema.json calls stats."""
-        return Stats(**{name: data[name] for name in Stats.__dataclass_fields__})
-
-    @property
-    def unknown(self) -> bool:
-        """Whether a bound of the interval is further from the median than ``UNKNOWN_FROM``."""
-        low, middle, high = self.low, self.median, self.high
-        return middle > 0 and low != high and (low <= 0 or max(high / middle, middle / low) > UNKNOWN_FROM)
-
-
-@dataclass(frozen=True)
-class FlowResult:
-    """One flow's figures. ``seconds``: of one operation; ``gbps``: payload rate, None for latency methods.
+class FlowResult(Struct, frozen=True, gc=False, omit_defaults=True):
+    """What came of one flow. ``seconds``: of one operation; ``gbps``: payload rate, None for latency methods.
 
     ``touched_bytes``: read plus written by one transfer (of ``operations``), None where the method does not say.
     ``parts_s``: where several devices or processes carry the flow out, the median of each that is timed, in order.
-    ``breakdown``: of a schedule, by member, where its time went.
+    ``breakdown``: of a schedule, by member, where its time went. ``tuned``: the text of every setting that was tried.
     """
 
     repeats: Count
@@ -63,78 +47,130 @@ class FlowResult:
     seconds: Stats
     gbps: Stats | None = None
     touched_bytes: Count | None = None
-    setting: dict[str, Any] = field(default_factory=dict)
+    setting: Json = {}
     notes: tuple[Text, ...] = ()
-    samples_s: tuple[Number, ...] = ()
+    samples_s: Sequence[Number] = ()
     parts_s: tuple[Number, ...] = ()
     breakdown: tuple[MemberTime, ...] = ()
+    tuned: msgspec.Raw = msgspec.Raw(b"")
+
+    @property
+    def was_tuned(self) -> bool:
+        """Return whether settings were tried for it."""
+        return bool(bytes(self.tuned))
 
 
-@dataclass(frozen=True)
-class Row:
-    """A finished case. ``case`` is the plan's case, verbatim; ``raw`` the whole line.
+class Aggregate(Struct, frozen=True, gc=False, omit_defaults=True):
+    """All measured flows together. ``overlap``: the share of first start to last end in which all were running."""
 
-    ``replicates``: where a run measured the case several times, all of its rows as they were written, in order; the
-    figures here are then those of ``results/replicates.py``, ``raw`` is the last one's line, and ``noise`` what their
-    intervals hold of the node's noise between runs.
+    gbps: Stats
+    overlap: Share | None = None
+    timeline_uncertainty_us: Number | None = None
+
+
+class Verified(Struct, frozen=True, gc=False, omit_defaults=True):
+    """How often memory was compared, and how many bytes of it. ``rounds``: passes, as older files name them."""
+
+    passes: Count | None = None
+    rounds: Count | None = None
+    bytes: Count | None = None
+
+
+class Row(Struct, gc=False, omit_defaults=True):
+    """A finished case. ``case`` is the plan's case, verbatim; ``round`` the visit that measured it, from 0.
+
+    ``replicates``: of a folded row, all rows of the case as they were written, in order. Its results are those of
+    results/replicates.py, all else is the last row's, and ``noise`` is what its intervals hold of the node's noise
+    between runs.
     """
 
-    id: str
-    status: str
+    __dataclass_fields__: ClassVar[dict[str, Field[Any]]]
+
+    record: Literal["row"]
+    id: Id
+    status: Literal["ok", "skipped", "failed"]
     modelled: bool
-    case: dict[str, Any]
-    reason: str | None
-    flows: tuple[FlowResult, ...]
-    aggregate: Stats | None
-    stopped: str | None
-    raw: dict[str, Any]
+    case: CaseText
+    reason: Text | None = None
+    flows: tuple[FlowResult, ...] = ()
+    together: Aggregate | None = msgspec.field(default=None, name="aggregate")
+    stopped: Word | None = None
+    round: Count | None = msgspec.field(default=None, name="replicate")
+    left_out: bool = False
+    imported: OriginRecord | None = msgspec.field(default=None, name="origin")
+    hosts: tuple[Word, ...] = ()
+    backend: Word = ""
+    verified: Verified | None = None
+    started: Word = ""
+    elapsed_s: Number = 0.0
+    causes: tuple[Json, ...] = ()
     replicates: tuple[Row, ...] = ()
-    noise: float = 0.0
+    noise: Number = 0.0
+
+    @staticmethod
+    def from_json(line: Json) -> Row:
+        """Return the row of a decoded line. Raises ValueError where it is none; its case is not checked."""
+        found = ROWS.decode(msgspec.json.encode({"record": "row", **line}, enc_hook=list))
+        found.case = line["case"]
+        return found
 
     @property
-    def replicate(self) -> int:
-        """Which replicate of its case this row is, from 0."""
-        return int(self.raw.get("replicate", 0))
+    def raw(self) -> Json:
+        """Return the row as a line of a run file has it; of a folded row, its last one."""
+        last = self.replicates[-1] if self.replicates else self
+        line: Json = msgspec.json.decode(msgspec.json.encode(last, enc_hook=list))
+        return {**line, "case": last.case}
 
     @property
-    def left_out(self) -> bool:
-        """Whether it was skipped for lack of time alone: nothing is wrong with it."""
-        return bool(self.raw.get("left_out"))
-
-    @property
-    def not_modelled(self) -> bool:
-        """Whether it was skipped because the description of its node lacks a figure."""
-        return self.labels.get("not_modelled") == "yes"
-
-    @property
-    def measured(self) -> tuple[Row, ...]:
-        """The replicates that have figures."""
-        return tuple(row for row in self.replicates or (self,) if row.status == "ok")
-
-    @property
-    def lines(self) -> tuple[dict[str, Any], ...]:
-        """The run file's lines of this case."""
+    def lines(self) -> tuple[Json, ...]:
+        """Return the run file's lines of this case."""
         return tuple(row.raw for row in self.replicates or (self,))
 
     @property
+    def replicate(self) -> int:
+        """Return which replicate of its case this row is, from 0."""
+        return self.round or 0
+
+    @property
+    def measured(self) -> tuple[Row, ...]:
+        """Return the replicates that have results."""
+        return tuple(row for row in self.replicates or (self,) if row.status == "ok")
+
+    @property
+    def aggregate(self) -> Stats | None:
+        """Return the rate of all measured flows together."""
+        return self.together.gbps if self.together is not None else None
+
+    @property
+    def overlap(self) -> float | None:
+        """Return the share of first start to last end in which all measured flows ran; None where no row says so."""
+        shares = [row.together.overlap for row in self.replicates or (self,) if row.together is not None]
+        return min((share for share in shares if share is not None), default=None)
+
+    @property
     def watched(self) -> Stats | None:
-        """What sampling watched: the aggregate where there is one, else the time of the first measured flow."""
+        """Return what sampling watched: the aggregate where there is one, else the time of the first measured flow."""
         return self.aggregate or next((result.seconds for _, result in self.measured_flows), None)
 
     @property
     def margin(self) -> float:
-        """Half width of the interval of what sampling watched, relative to its median: 0.01 for ±1 %."""
+        """Return the half width of the interval of what sampling watched, relative to its median."""
         watched = self.watched
         return (watched.high - watched.low) / 2 / watched.median if watched is not None and watched.median else 0.0
 
     @property
     def origin(self) -> str:
-        """The tool that its figures were imported from, "nvbandwidth 0.8"; "" where linkscope measured them."""
-        return origin_name(self.raw)
+        """Return the tool that the results were imported from, "nvbandwidth 0.8"; "" where linkscope measured them."""
+        return origin_name({"origin": self.imported})
+
+    @property
+    def not_modelled(self) -> bool:
+        """Return whether the case was skipped because the machine model lacks a number."""
+        return self.labels.get("not_modelled") == "yes"
 
     @property
     def assumed(self) -> bool:
-        """Whether its time is a model's and mostly a latency that no source gives."""
+        """Return whether the time is a model's and mostly a latency that no source gives."""
         if not self.modelled or "latency_us" not in self.labels.get("assumed", ()) or not self.measured_flows:
             return False
         flow, result = self.measured_flows[0]
@@ -143,46 +179,41 @@ class Row:
 
     @property
     def stand_in(self) -> str:
-        """Where an assumed latency comes from; "" of other rows, and of runs before files said so."""
+        """Return where an assumed latency comes from; "" of other rows, and of runs before files said so."""
         return str(self.labels.get("stand_in", "")) if self.assumed else ""
 
     @property
-    def elapsed_s(self) -> float:
-        """Seconds that the case took, with all of its replicates."""
-        return sum(float(line.get("elapsed_s", 0.0)) for line in self.lines)
-
-    @property
     def suite(self) -> str:
+        """Return the suite that has the test."""
         return str(self.case.get("suite", ""))
 
     @property
     def name(self) -> str:
-        """The suite's row that this case belongs to."""
+        """Return the test that this case belongs to."""
         return str(self.case.get("name", ""))
 
     @property
-    def labels(self) -> dict[str, Any]:
-        labels: dict[str, Any] = self.case.get("labels", {})
+    def labels(self) -> Json:
+        """Return what tables need of the case."""
+        labels: Json = self.case.get("labels", {})
         return labels
 
     @property
     def load(self) -> str:
-        """``once``: flows start together and each ends when it is done; ``sustained``: all run until all are timed."""
+        """Return ``once``: flows start together and each ends when it is done; or ``sustained``: all run until all are
+        timed."""
         return str(self.case.get("load", "once"))
 
     @property
     def environment(self) -> dict[str, str]:
-        """Variables that the engine of this case was started with."""
+        """Return the variables that the engine of this case was started with."""
         return dict(self.case.get("environment", {}))
 
     @property
-    def hosts(self) -> tuple[str, ...]:
-        """Where its processes ran, by rank; empty where that was one host."""
-        return tuple(self.raw.get("hosts", ()))
-
-    @property
     def between(self) -> tuple[str, ...]:
-        """The hosts on which the ends of its flows are, where those are several; empty where it was one."""
+        """Return the hosts of the ends of its flows, where those are several; empty where it was one."""
+        if not self.hosts:
+            return ()
         flows = self.case["flows"]
         ends = [
             end for flow in flows for end in (flow.get("source"), flow.get("destination"), *flow.get("members", ()))
@@ -192,36 +223,31 @@ class Row:
         return tuple(found) if len(found) > 1 else ()
 
     @property
-    def overlap(self) -> float | None:
-        """Share of first start to last end in which every measured flow was running; None where no row says so."""
-        shares = [(line.get("aggregate") or {}).get("overlap") for line in self.lines]
-        return min((float(share) for share in shares if share is not None), default=None)
-
-    @property
     def notes(self) -> tuple[str, ...]:
-        """What was noted of any flow, each once."""
+        """Return what was noted of any flow, each once."""
         found = dict.fromkeys(note for flow in self.flows for note in flow.notes)
         return (*found, *([ONE_REPLICATE] if self.within_run else []))
 
     @property
     def libraries(self) -> tuple[str, ...]:
-        """By what its notes say it was carried out, "MPICH Version: 5.0.2", each once; empty where they name none."""
+        """Return the libraries that its notes name, "MPICH Version: 5.0.2", each once."""
         return tuple(note.removeprefix(_BY) for note in self.notes if note.startswith(_BY))
 
     @property
     def within_run(self) -> bool:
-        """Whether its interval is that of one replicate where there should be several, and no calibration widens it."""
-        return self.status == "ok" and "replicate" in self.raw and len(self.measured) < 2 and not self.noise
+        """Return whether the interval is that of one replicate where there should be several, and not calibrated."""
+        last = self.replicates[-1] if self.replicates else self
+        return self.status == "ok" and last.round is not None and len(self.measured) < 2 and not self.noise
 
     @property
-    def measured_flows(self) -> list[tuple[dict[str, Any], FlowResult]]:
-        """(flow of the plan, its result) for every flow whose role is ``measured``; empty unless status is ok."""
+    def measured_flows(self) -> list[tuple[Json, FlowResult]]:
+        """Return (flow of the plan, its result) of every measured flow; empty unless status is ok."""
         pairs = zip(self.case["flows"], self.flows, strict=False)
         return [(flow, result) for flow, result in pairs if flow.get("role", "measured") == "measured"]
 
     @property
     def lacks(self) -> str:
-        """What the figure that it is read for (``labels.figure``) needs and its results do not tell; mostly nothing."""
+        """Return what the figure that it is read for (``labels.figure``) needs and its results do not have, or ""."""
         measured = self.measured_flows
         figure = self.labels.get("figure")
         if figure == "touched" and measured and measured[0][1].touched_bytes is None:
@@ -230,33 +256,16 @@ class Row:
             return "nothing tells the rate of all flows together"
         return ""
 
-    @staticmethod
-    def from_json(line: dict[str, Any]) -> Row:
-        """Raises KeyError or TypeError on data that is no row."""
-        flows = tuple(
-            FlowResult(
-                repeats=f["repeats"],
-                operations=f["operations"],
-                seconds=Stats.from_json(f["seconds"]),
-                gbps=Stats.from_json(f["gbps"]) if "gbps" in f else None,
-                touched_bytes=f.get("touched_bytes"),
-                setting=f.get("setting", {}),
-                notes=tuple(f.get("notes", ())),
-                samples_s=tuple(f.get("samples_s", ())),
-                parts_s=tuple(f.get("parts_s", ())),
-                breakdown=tuple(map(MemberTime.from_json, f.get("breakdown", ()))),
-            )
-            for f in line.get("flows", ())
-        )
-        aggregate = line.get("aggregate")
-        return Row(
-            id=line["id"],
-            status=line["status"],
-            modelled=line["modelled"],
-            case=line["case"],
-            reason=line.get("reason"),
-            flows=flows,
-            aggregate=Stats.from_json(aggregate["gbps"]) if aggregate else None,
-            stopped=line.get("stopped"),
-            raw=line,
-        )
+
+ROWS = msgspec.json.Decoder(Row)
+"""Decodes and checks all of a row's line but its case, which stays a text."""
+
+
+def _replaceable(*structs: type[Struct]) -> None:
+    """Let ``dataclasses.replace`` take structs, until its last user calls ``msgspec.structs.replace``."""
+    for one in structs:
+        fields = make_dataclass("_Fields", one.__struct_fields__).__dataclass_fields__
+        one.__dataclass_fields__ = fields  # type: ignore[attr-defined]
+
+
+_replaceable(Row, FlowResult, Stats, Aggregate, MemberTime)

@@ -18,9 +18,10 @@ from linkscope.errors import LinkscopeError
 from linkscope.machine.node import Node
 from linkscope.near_names import near_names
 from linkscope.results.figure_class import figure_class
-from linkscope.results.records import checked_header, checked_row, checked_state, decoded
+from linkscope.results.records import checked_header, checked_state, decoded
 from linkscope.results.replicates import folded
 from linkscope.results.row import Row
+from linkscope.results.row_reader import RowReader
 from linkscope.typed_call import typed_call
 
 Json = dict[str, Any]
@@ -109,26 +110,27 @@ class RunFile(Displayed):
         """
         place = Path(path)
         header: Json | None = None
+        reader = RowReader()
         rows: dict[str, dict[int, Row]] = {}
         states: list[Json] = []
         notices: list[str] = []
         for number, line, whole in _lines(place):
-            record = decoded(line)
             if header is None:
-                header = checked_first(place, record or {})
-            elif record is None and whole:
-                raise LinkscopeError(f"{place} is damaged: line {number} is no JSON object; take that line out")
-            elif record is None:
-                notices.append(f"{place}: the last line is cut short (the run was killed); that case is left out")
-            elif record.get("record") == "row":
-                _check(place, number, record, checked_row)
-                row = Row.from_json(record)
-                rows.setdefault(row.id, {})[row.replicate] = row
-            elif record.get("record") == "state":
-                _check(place, number, record, checked_state)
-                states.append(record)
+                header = checked_first(place, decoded(line) or {})
+                continue
+            try:
+                row = reader.read(line)
+            except (ValueError, RecursionError) as error:
+                record = decoded(line)
+                if record is not None and record.get("record") == "state":
+                    _check(place, number, record, checked_state)
+                    states.append(record)
+                elif record is None and not whole:
+                    notices.append(f"{place}: the last line is cut short (the run was killed); that case is left out")
+                else:
+                    raise _damaged(place, number, record, error) from error
             else:
-                raise LinkscopeError(f"{place}, line {number}: unknown record {str(record.get('record'))[:40]!r}")
+                rows.setdefault(row.id, {})[row.replicate] = row
         if header is None:
             raise LinkscopeError(f"{place} is not a linkscope run file: it holds no header")
         order = {case_id: i for i, case_id in enumerate(header["plan"]["ids"])}
@@ -138,7 +140,9 @@ class RunFile(Displayed):
 
 
 def fold(header: Json, rows: Sequence[Row]) -> Row:
-    """The rows of a case as one, with the noise that the header says of it or else of its class."""
+    """Return the rows of a case as one, with the noise that the header says of it or else of its class."""
+    if not header.get("noise"):
+        return folded(rows)
     good = sum(row.status == "ok" for row in rows)
     return folded(rows, noise_of(header, rows[0].id, good, figure_class(rows[0].case).key))
 
@@ -312,6 +316,15 @@ def checked_first(path: Path, record: Json) -> Json:
         raise LinkscopeError(message)
     _check(path, 1, record, checked_header)
     return record
+
+
+def _damaged(path: Path, number: int, record: Json | None, error: Exception) -> LinkscopeError:
+    """Return the error for a line that is no row and no state."""
+    if record is None:
+        return LinkscopeError(f"{path} is damaged: line {number} is no JSON object; take that line out")
+    if record.get("record") != "row":
+        return LinkscopeError(f"{path}, line {number}: unknown record {str(record.get('record'))[:40]!r}")
+    return LinkscopeError(f"{path} is damaged: line {number}: {error}")
 
 
 def _check(path: Path, number: int, record: Json, check: Callable[[Json], None]) -> None:

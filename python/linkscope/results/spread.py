@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from itertools import accumulate, chain, pairwise
-from statistics import fmean, median
+from collections.abc import Iterable, Sequence
+from itertools import chain, pairwise
+from operator import truediv
+from statistics import fmean
 
 from linkscope.results.row import FlowResult
+from linkscope.results.stats import Stats
 
 WIDE = 0.02
 """Replicates that differ by less need no reason."""
@@ -23,6 +25,22 @@ _APART = 4.0
 _MOSTLY = 0.5
 _ROUNDING = 1e-9
 _FEWEST_FOR_DRIFT = 4
+_FEWEST_IN_TAILS = 20
+"""Samples from which 5% of them are one, so that no mode lies beyond their 5th or 95th percentile."""
+
+
+def middle(values: Iterable[float]) -> float:
+    """Return the median. Raises IndexError where there are no values."""
+    ordered = sorted(values)
+    half = len(ordered) // 2
+    return ordered[half] if len(ordered) % 2 else (ordered[half - 1] + ordered[half]) / 2
+
+
+def modes_of(stats: Sequence[Stats], samples: Sequence[Sequence[float]]) -> tuple[float, float] | None:
+    """Return the ``two_modes`` of replicates' samples, whose statistics rule most out at once."""
+    low = min([one.min if one.n < _FEWEST_IN_TAILS else one.p5 for one in stats])
+    high = max([one.max if one.n < _FEWEST_IN_TAILS else one.p95 for one in stats])
+    return None if high < low * _STEP else two_modes(samples)
 
 
 def two_modes(replicates: Sequence[Sequence[float]]) -> tuple[float, float] | None:
@@ -33,35 +51,39 @@ def two_modes(replicates: Sequence[Sequence[float]]) -> tuple[float, float] | No
     between its own 10th and 90th percentile. Few replicates fall into two groups by chance: unless one of them has
     both, two must lie in each group, and the gap be four times as wide.
     """
-    positive = [[sample for sample in samples if sample > 0] for samples in replicates]
-    held = [samples for samples in positive if samples]
+    held = [samples for samples in map(_positive, replicates) if samples]
     together = sorted(chain.from_iterable(held))
-    if len(together) < _FEWEST_SAMPLES or not any(b > a * _STEP for a, b in pairwise(together)):
+    if len(together) < _FEWEST_SAMPLES or together[-1] < together[0] * _STEP:
         return None
-    weighed = sorted((math.log(sample), 1 / len(samples) / len(held)) for samples in held for sample in samples)
-    below = list(accumulate(weight for _, weight in weighed))
-    gaps = [
-        (b[0] - a[0], i)
-        for i, (a, b) in enumerate(pairwise(weighed), start=1)
-        if abs(below[i - 1] - 0.5) < 0.5 - _LEAST_SHARE + _ROUNDING
-    ]
-    gap, cut = max(gaps, default=(0.0, 0))
-    groups = [log for log, _ in weighed[:cut]], [log for log, _ in weighed[cut:]]
+    ratios = list(map(truediv, together[1:], together))
+    if max(ratios) <= _STEP:
+        return None
+    cuts = [cut for cut, ratio in enumerate(ratios, start=1) if ratio > _STEP and _divides(held, together[cut])]
+    gap, cut = max(((math.log(together[cut]) - math.log(together[cut - 1]), cut) for cut in cuts), default=(0.0, 0))
     if gap < LEAST_GAP:
         return None
-    border = math.exp(groups[1][0] - gap / 2)
-    needed = _gaps_needed(held, border)
-    if needed is None or gap < needed * max(_width(group) for group in groups):
+    below, above = together[:cut], together[cut:]
+    needed = _gaps_needed(held, above[0])
+    if needed is None or gap < needed * max(_width(below), _width(above)):
         return None
-    samples = [sample for samples in held for sample in samples]
-    return median(one for one in samples if one < border), median(one for one in samples if one >= border)
+    return middle(below), middle(above)
+
+
+def _positive(samples: Sequence[float]) -> Sequence[float]:
+    return samples if min(samples, default=0.0) > 0 else [sample for sample in samples if sample > 0]
+
+
+def _divides(replicates: Sequence[Sequence[float]], border: float) -> bool:
+    """Return whether either side of ``border`` has enough of the weight."""
+    above = sum([sum(map(border.__le__, samples)) / len(samples) for samples in replicates]) / len(replicates)
+    return abs(above - 0.5) < 0.5 - _LEAST_SHARE + _ROUNDING
 
 
 def _gaps_needed(replicates: Sequence[Sequence[float]], border: float) -> float | None:
-    """Of how many widths of a group the gap at ``border`` has to be, so that it is none of chance; None: of any."""
+    """Return how many widths of a group the gap at ``border`` must have to be none of chance; None for any number."""
     above = [fmean(sample >= border for sample in samples) for samples in replicates]
-    inside = zip(above, replicates, strict=True)
-    if any(_LEAST_SHARE <= one <= 1 - _LEAST_SHARE and len(own) >= _FEWEST_SAMPLES for one, own in inside):
+    inside = zip(above, map(len, replicates), strict=True)
+    if any(_LEAST_SHARE <= share <= 1 - _LEAST_SHARE and count >= _FEWEST_SAMPLES for share, count in inside):
         return 1.0
     of_each = min(sum(one < _MOSTLY for one in above), sum(one >= _MOSTLY for one in above))
     return _APART if of_each >= _IN_EACH else None
@@ -84,7 +106,6 @@ def _why_they_differ(flows: Sequence[FlowResult], modes: tuple[float, float] | N
     if min(medians) <= 0:
         return ()
     between = max(medians) / min(medians) - 1
-    within = median((flow.seconds.high - flow.seconds.low) / flow.seconds.median for flow in flows)
     named = (
         () if modes is None else (f"two modes: {1e6 * modes[0]:.4g} us and {1e6 * modes[1]:.4g} us, little between",)
     )
@@ -96,12 +117,12 @@ def _why_they_differ(flows: Sequence[FlowResult], modes: tuple[float, float] | N
         return (*named, f"drift: from replicate to replicate {way}, {between:.1%} in all")
     if named:
         return named
-    if between > within:
+    if between > middle((flow.seconds.high - flow.seconds.low) / flow.seconds.median for flow in flows):
         return (f"replicates differ by {between:.1%}, more than their samples: the machine varies from visit to visit",)
     return (f"samples scatter: replicates differ by {between:.1%}, no more than their own samples leave open",)
 
 
 def _width(group: Sequence[float]) -> float:
-    """Between the 10th and the 90th percentile of an ascending sequence."""
+    """Return the logarithm of the 90th over the 10th percentile of an ascending sequence."""
     last = len(group) - 1
-    return group[round(0.9 * last)] - group[round(0.1 * last)]
+    return math.log(group[round(0.9 * last)]) - math.log(group[round(0.1 * last)])

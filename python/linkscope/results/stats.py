@@ -1,0 +1,65 @@
+"""Stats: what is known of one quantity's samples."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Annotated
+
+from msgspec import Meta, Struct
+
+from linkscope.order_statistics import interval_rank, percentile
+from linkscope.statistics.interval import UNKNOWN_FROM
+
+LARGEST = 1 << 53
+"""Bytes and counts that a float still holds."""
+
+Natural = Annotated[int, Meta(ge=1, le=LARGEST)]
+Number = Annotated[float, Meta(ge=0, le=1e18)]
+
+
+class Stats(Struct, frozen=True, gc=False):
+    """Statistics of samples, in their unit. ``low`` to ``high`` is the distribution-free 95% interval of the median."""
+
+    n: Natural
+    median: Number
+    low: Number
+    high: Number
+    mean: Number
+    min: Number
+    p5: Number
+    p95: Number
+    p99: Number
+    max: Number
+
+    @property
+    def unknown(self) -> bool:
+        """Return whether a bound of the interval is further from the median than ``UNKNOWN_FROM``."""
+        low, middle, high = self.low, self.median, self.high
+        return middle > 0 and low != high and (low <= 0 or max(high / middle, middle / low) > UNKNOWN_FROM)
+
+
+def stats_of(samples: Sequence[float]) -> Stats:
+    """Return the statistics of samples. Raises ValueError where there are none."""
+    if not samples:
+        raise ValueError("no samples")
+    ordered = sorted(samples)
+    n = len(ordered)
+    rank = interval_rank(n)
+    return Stats(
+        n=n,
+        median=percentile(ordered, 0.5),
+        low=ordered[rank - 1],
+        high=ordered[n - rank],
+        mean=sum(ordered) / n,
+        min=ordered[0],
+        p5=percentile(ordered, 0.05),
+        p95=percentile(ordered, 0.95),
+        p99=percentile(ordered, 0.99),
+        max=ordered[-1],
+    )
+
+
+def scaled(stats: Stats, factor: float) -> Stats:
+    """Return the statistics in another unit; ``factor`` is positive."""
+    n, *values = (getattr(stats, name) for name in Stats.__struct_fields__)
+    return Stats(n, *(value * factor for value in values))
