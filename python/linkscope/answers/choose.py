@@ -208,7 +208,7 @@ def _next(runs: Sequence[Run], told: Sequence[Choice]) -> Iterator[Finding]:
         yield note("choose.every", path=path)
     else:
         yield note("choose.full", path=path)
-    if runs[-1].modelled:
+    if told and runs[-1].modelled:
         yield note("choose.sources", node=runs[-1].node.name)
 
 
