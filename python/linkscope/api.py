@@ -16,8 +16,6 @@ import linkscope
 from linkscope.analysis import calibration as _calibration
 from linkscope.analysis.check import CheckResult
 from linkscope.analysis.check import check as _check
-from linkscope.analysis.explain import Diagnosis
-from linkscope.analysis.explain import explain as _explain
 from linkscope.analysis.figures_in_parts import figures_of as _figures
 from linkscope.analysis.frames import export as _export
 from linkscope.analysis.frames import load as _load
@@ -67,7 +65,6 @@ __all__ = [
     "Answer",
     "Calibration",
     "CheckResult",
-    "Diagnosis",
     "LinkscopeError",
     "Listener",
     "Node",
@@ -219,9 +216,12 @@ def render(answer: Answer, form: str = "text", *, width: int = 80, full: bool = 
 
 
 @typed_call()
-def explain(found: RunFile | str | os.PathLike[str]) -> Diagnosis:
-    """What of a run, read or named, is slower than it should be, and why. Raises LinkscopeError where it is none."""
-    return _explain(found if isinstance(found, RunFile) else RunFile.read(found))
+def explain(run: RunFile | str | os.PathLike[str]) -> Answer:
+    """Return whether a run, read or named, is as fast as it should be, and what is slow and why.
+
+    Raises LinkscopeError where it is no run file.
+    """
+    return _ask("explain", run)
 
 
 @typed_call()

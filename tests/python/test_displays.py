@@ -13,6 +13,7 @@ import modelled_run as made
 import pytest
 
 import linkscope
+from linkscope.analysis.explain import explain
 from linkscope.answers import side_by_side
 from linkscope.answers.tables import tables
 from linkscope.errors import LinkscopeError
@@ -39,8 +40,8 @@ def texts(svg: str) -> list[str]:
 @pytest.mark.parametrize(
     ("result", "verdict"),
     [
-        (lambda: linkscope.read(DEFAULT), lambda found: explain_text.verdict(linkscope.explain(found))),
-        (lambda: linkscope.explain(DEFAULT), explain_text.verdict),
+        (lambda: linkscope.read(DEFAULT), lambda found: explain_text.headline(explain(found))),
+        (lambda: linkscope.explain(DEFAULT), lambda found: sentence(found.headline)),
         (lambda: linkscope.choose(DEFAULT), lambda found: sentence(found.headline)),
         (lambda: linkscope.compare(DEFAULT, DEFAULT), lambda found: sentence(found.headline)),
         (lambda: linkscope.topology("h200x4"), lambda found: found.name),

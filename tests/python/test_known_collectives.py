@@ -1,8 +1,7 @@
-"""Known collectives: a library's large all-reduces are held against what healthy nodes are known to reach."""
+"""Known collectives: a library's large all-reduces are compared with what healthy nodes are known to reach."""
 
 from __future__ import annotations
 
-import io
 import json
 from dataclasses import replace
 from functools import cache
@@ -11,39 +10,30 @@ from typing import Any
 
 import planted_faults as faults
 import pytest
-from rich.console import Console
+import recorded as runs
+from test_checked_results import checked, explain, found
 
-from linkscope.analysis.explain import Diagnosis, explain
-from linkscope.analysis.known_collectives import JudgedCollective
-from linkscope.analysis.left_out import OF_PROCESSES
+from linkscope.answers.answer import Answer, Outcome
 from linkscope.importers.imported_run import Wanted, import_file
 from linkscope.machine.described import load_machine
 from linkscope.machine.expected import expected_collective
-from linkscope.report import explain_text
-from linkscope.report.html import render
-from linkscope.report.html_answer import picture
+from linkscope.messages.catalog import commands
 from linkscope.results.row import Row
 from linkscope.results.run_file import RunFile
 from linkscope.results.stats import scaled
 
 Json = dict[str, Any]
-FIXTURES = Path(__file__).parents[1] / "fixtures"
-NCCL_TESTS = FIXTURES / "importers" / "nccl-tests-2.19.txt"
+NCCL_TESTS = runs.FIXTURES / "importers" / "nccl-tests-2.19.txt"
 
 
 @cache
 def recorded() -> RunFile:
-    return RunFile.read(FIXTURES / "runs" / "h200x4-direct.jsonl")
-
-
-@cache
-def default() -> RunFile:
-    return RunFile.read(FIXTURES / "runs" / "h200x4-default.jsonl")
+    return RunFile.read(runs.DIRECT)
 
 
 def known_row() -> Row:
-    (one,) = explain(recorded()).collectives
-    return next(row for row in recorded().rows if row.id == one.id)
+    (name,) = checked(explain(recorded()))["id"]
+    return next(row for row in recorded().rows if row.id == name)
 
 
 def changed(row: Row, factor: float = 1.0, low: float = 1.0, notes: tuple[str, ...] | None = None, **case: Any) -> Row:
@@ -63,69 +53,63 @@ def members(row: Row, **more: Any) -> Json:
     return {"flows": [{**flow, "members": [{**end, **more} for end in flow["members"]]}]}
 
 
-def judged(row: Row, beside: RunFile | None = None) -> Diagnosis:
+def of(row: Row, beside: RunFile | None = None) -> Answer:
+    """Return the explanation of a run of this row alone, or beside all rows of another."""
     run = recorded() if beside is None else beside
-    return explain(replace(run, rows=(*(() if beside is None else beside.rows), row)))
+    rows = (*(() if beside is None else beside.rows), row)
+    return explain(replace(run, rows=rows, header=planned(run.header, rows)))
 
 
-def only(found: Diagnosis) -> JudgedCollective:
-    (one,) = found.collectives
-    return one
+def planned(header: Json, rows: tuple[Row, ...]) -> Json:
+    return {**header, "plan": {**header["plan"], "ids": [row.id for row in rows]}}
+
+
+def only(answer: Answer) -> Json:
+    (line,) = [line for line in checked(answer).iter_rows(named=True) if line["kind"] == "collective"]
+    return line
+
+
+def collectives(answer: Answer) -> int:
+    return answer.data["checked"]
 
 
 def test_a_large_all_reduce_as_fast_as_known_is_normal() -> None:
-    found = explain(recorded())
-    one = only(found)
-    known = expected_collective("NVIDIA H200", "nvlink", one.method, "all-reduce", 4, nvls=False)
+    answer = explain(recorded())
+    known = expected_collective("NVIDIA H200", "nvlink", "xccl-collective", "all-reduce", 4, nvls=False)
     assert known is not None
-    assert (one.bytes, len(one.gpus)) == (known.from_bytes, 4)
-    assert one.expected_gbps == pytest.approx(known.share * one.line_gbps)
-    assert (found.judged, found.known, found.wrong) == (1, 1, False)
-    assert not explain_text.cannot_tell(found)
-    assert "All-reduce on 4 GPUs" in explain_text.headline(found)
-    assert found.unseen == ()
+    line = only(answer)
+    assert line["bytes"] == known.from_bytes
+    assert line["expected"] == pytest.approx(known.share * 450)
+    assert (answer.outcome, answer.data["by_reference"]) == (Outcome.HOLDS, 1)
+    assert answer.data["not_checked"] == {"processes": 87}
 
 
-def test_with_collectives_alone_the_picture_has_the_peaks_of_links() -> None:
-    text = picture(recorded().node, explain(recorded()))
-    assert "450" in text
-    assert "of what is expected" not in text
+def test_one_that_is_surely_slower_is_a_problem() -> None:
+    answer = of(changed(known_row(), 0.8))
+    (problem,) = found(answer)
+    assert problem["where"] == ["gpu:0", "gpu:1", "gpu:2", "gpu:3"]
+    assert problem["cost"] == pytest.approx(1 - only(answer)["ratio"])
+    assert (answer.headline.code, answer.outcome) == ("explain.slow-collective", Outcome.FAILS)
+    assert problem["cause"] == "explain.unchecked-links"
 
 
-def test_one_that_is_surely_slower_is_a_finding() -> None:
-    found = judged(changed(known_row(), 0.8))
-    assert only(found).short
-    (short,) = found.shortfalls
-    assert short.where == only(found).gpus
-    assert short.cost == pytest.approx(only(found).missing)
-    assert "all-reduce" in explain_text.headline(found)
-    assert found.wrong
-    assert "suite default" in short.decide
-
-
-def test_one_that_an_interval_leaves_open_may_be_short() -> None:
-    found = judged(changed(known_row(), 0.95, low=0.9))
-    assert only(found).uncertain
-    assert only(found) in found.unsure
-    assert explain_text.cannot_tell(found)
-    assert "may be short" in explain_text.grounds(found)
-    beside = judged(changed(known_row(), 0.95, low=0.9), default())
-    assert beside.unsure, "for --strict"
-    assert "may be short" in explain_text.grounds(beside)
+def test_one_that_an_interval_leaves_open_may_be_slow() -> None:
+    answer = of(changed(known_row(), 0.95, low=0.9))
+    assert only(answer)["outcome"] == "unclear"
+    assert answer.outcome is Outcome.UNCLEAR
+    assert of(changed(known_row(), 0.95, low=0.9), runs.healthy()).outcome is Outcome.UNCLEAR
 
 
 @pytest.mark.parametrize("note", ["nccl 2.28.9, NVLink SHARP as it chooses", ""])
 def test_what_is_known_without_nvls_makes_nothing_normal_that_may_have_had_it(note: str) -> None:
-    found = judged(changed(known_row(), notes=(note,)))
-    assert only(found).faster_known
-    assert explain_text.cannot_tell(found)
-    assert "NVLS" in explain_text.headline(found)
-    assert judged(changed(known_row(), 0.8, notes=(note,))).wrong, "slower than without it is slow in any case"
-    off = judged(changed(known_row(), notes=("nccl 2.28.9, no NVLink SHARP: the GPUs report no multicast",)))
-    assert not only(off).open
+    answer = of(changed(known_row(), notes=(note,)))
+    assert (answer.headline.code, answer.outcome) == ("explain.maybe-nvls", Outcome.UNCLEAR)
+    assert of(changed(known_row(), 0.8, notes=(note,))).outcome is Outcome.FAILS, "slower than without it is slow"
+    off = of(changed(known_row(), notes=("nccl 2.28.9, no NVLink SHARP: the GPUs report no multicast",)))
+    assert off.outcome is Outcome.HOLDS
 
 
-def test_a_known_figure_with_nvls_is_taken_from_its_size_on() -> None:
+def test_a_known_result_with_nvls_is_taken_from_its_size_on() -> None:
     with_it = expected_collective("NVIDIA H200", "nvlink", "xccl-collective", "all-reduce", 8, nvls=True)
     without = expected_collective("NVIDIA H200", "nvlink", "xccl-collective", "all-reduce", 8, nvls=False)
     assert with_it is not None
@@ -134,7 +118,7 @@ def test_a_known_figure_with_nvls_is_taken_from_its_size_on() -> None:
     assert with_it.from_bytes > without.from_bytes
 
 
-def of_eight(gbps: float, note: str, size: int) -> Diagnosis:
+def of_eight(gbps: float, note: str, size: int) -> Answer:
     """An all-reduce of eight GPUs behind one switch, by its bus bandwidth."""
     header = json.loads(json.dumps(recorded().header))
     devices, links = header["node"]["devices"], header["node"]["links"]
@@ -150,41 +134,41 @@ def of_eight(gbps: float, note: str, size: int) -> Diagnosis:
     assert result.gbps is not None
     bus = scaled(result.gbps, gbps / (1.75 * result.gbps.median))
     row = replace(row, flows=(replace(result, gbps=replace(bus, low=bus.median, high=bus.median)),))
-    return explain(replace(recorded(), header=header, rows=(row,)))
+    return explain(replace(recorded(), header=planned(header, (row,)), rows=(row,)))
 
 
 @pytest.mark.parametrize(
-    ("gbps", "note", "size", "told"),
+    ("gbps", "note", "size", "outcome"),
     [
-        (372.0, "nccl 2.28.9, NCCL_NVLS_ENABLE=0, NVLink SHARP off", 1 << 30, "fine"),
-        (372.0, "nccl 2.28.9, NVLink SHARP as it chooses", 1 << 30, "open"),
-        (372.0, "nccl 2.28.9, NVLink SHARP as it chooses", 4 << 30, "short"),
-        (475.0, "nccl 2.28.9, NVLink SHARP as it chooses", 4 << 30, "fine"),
-        (372.0, "nccl 2.28.9", 4 << 30, "open"),
-        (200.0, "nccl 2.28.9", 4 << 30, "short"),
+        (372.0, "nccl 2.28.9, NCCL_NVLS_ENABLE=0, NVLink SHARP off", 1 << 30, "holds"),
+        (372.0, "nccl 2.28.9, NVLink SHARP as it chooses", 1 << 30, "unclear"),
+        (372.0, "nccl 2.28.9, NVLink SHARP as it chooses", 4 << 30, "fails"),
+        (475.0, "nccl 2.28.9, NVLink SHARP as it chooses", 4 << 30, "holds"),
+        (372.0, "nccl 2.28.9", 4 << 30, "unclear"),
+        (200.0, "nccl 2.28.9", 4 << 30, "fails"),
     ],
 )
-def test_what_nvls_reaches_is_asked_where_it_may_have_been_on(gbps: float, note: str, size: int, told: str) -> None:
-    one = only(of_eight(gbps, note, size))
-    assert ("short" if one.short else "open" if one.open else "fine") == told
+def test_what_nvls_reaches_is_asked_where_it_may_have_been_on(gbps: float, note: str, size: int, outcome: str) -> None:
+    assert only(of_eight(gbps, note, size))["outcome"] == outcome
 
 
-def test_a_lost_lane_does_not_lower_what_is_expected() -> None:
+def test_a_lost_link_does_not_lower_what_is_expected() -> None:
     header = json.loads(json.dumps(recorded().header))
     (link,) = [one for one in header["node"]["links"] if "gpu:1" in (one["a"], one["b"]) and one["kind"] == "nvlink"]
     link.update(peak_gbps=link["peak_gbps"] * 12 / 18, lanes=12)
     run = replace(recorded(), header=header)
-    assert only(explain(run)).expected_gbps == pytest.approx(only(explain(recorded())).expected_gbps)
+    assert only(explain(run))["expected"] == pytest.approx(only(explain(recorded()))["expected"])
 
 
 def test_slow_links_explain_a_slow_collective_and_late_answers_do_not() -> None:
     slow = changed(known_row(), 0.5)
-    with_links = judged(slow, faults.throttled("gpu:1")(faults.lanes_down_unsaid("gpu:1")(default())))
-    assert only(with_links).short
-    assert not any("all-reduce" in one.what for one in with_links.shortfalls)
-    (alone,) = judged(slow, default()).shortfalls
-    assert "all-reduce" in alone.what
-    assert "as fast as they should be" in alone.decide
+    with_links = of(slow, faults.throttled("gpu:1")(faults.lanes_down_unsaid("gpu:1")(runs.healthy())))
+    assert only(with_links)["outcome"] == "fails"
+    assert not any("collective" in one["kinds"] for one in found(with_links))
+    (alone,) = found(of(slow, runs.healthy()))
+    assert (alone["kinds"], alone["cause"]) == (["collective"], "explain.slow-library")
+    late = found(of(slow, faults.late_row("gpu:1")(runs.healthy())))
+    assert {one["cause"] for one in late} == {"explain.slow-library", "explain.unknown"}
 
 
 def test_what_a_user_chose_otherwise_is_no_fault() -> None:
@@ -194,35 +178,31 @@ def test_what_a_user_chose_otherwise_is_no_fault() -> None:
     half = changed(
         row, 0.2, flows=[{**row.case["flows"][0], "parameters": {"collective": "all-reduce", "type": "float16"}}]
     )
-    assert [judged(one).collectives for one in (environment, pinned, half)] == [(), (), ()]
+    assert [collectives(of(one)) for one in (environment, pinned, half)] == [0, 0, 0]
 
 
-def test_what_no_node_has_is_not_judged() -> None:
+def test_what_no_node_has_is_not_checked() -> None:
     row = known_row()
     stranger = members(row)
     stranger["flows"][0]["members"][1]["device"] = "gpu:9"
-    assert judged(changed(row, **stranger)).collectives == ()
+    assert collectives(of(changed(row, **stranger))) == 0
     for peak in (0, 1e-320):
         header = json.loads(json.dumps(recorded().header))
         for link in header["node"]["links"]:
             link["peak_gbps"] = peak
-        assert explain(replace(recorded(), header=header)).collectives == ()
+        assert collectives(explain(replace(recorded(), header=header))) == 0
 
 
-def test_of_smaller_ones_it_is_told_from_where_on_figures_are_known() -> None:
+def test_of_smaller_ones_it_is_said_from_where_on_results_are_known() -> None:
     small = tuple(row for row in recorded().rows if row.case["flows"][0]["bytes"] <= 1 << 20)
-    found = explain(replace(recorded(), rows=small))
-    assert (found.collectives, found.known_from) == ((), 1 << 30)
-    assert "begin at 1 GiB" in explain_text.headline(found)
-    assert explain_text.UNPUBLISHED not in explain_text.headline(found)
+    answer = explain(replace(recorded(), rows=small, header=planned(recorded().header, small)))
+    assert (answer.headline.code, answer.headline.facts["least"]) == ("explain.no-sizes", 1 << 30)
 
 
-def test_of_a_judged_one_the_time_alone_is_left_out() -> None:
+def test_of_a_checked_one_the_time_alone_is_left_out() -> None:
     labels = {**known_row().case["labels"], "figure": "latency", "figures": ["latency", "bus"]}
-    both = changed(known_row(), labels=labels)
-    found = explain(replace(recorded(), rows=(both,)))
-    assert len(found.collectives) == 1
-    assert found.left_out == {OF_PROCESSES: 1}
+    answer = of(changed(known_row(), labels=labels))
+    assert (answer.data["checked"], answer.data["not_checked"]) == (1, {"processes": 1})
 
 
 def test_of_other_numbers_of_gpus_and_links_nothing_is_known() -> None:
@@ -235,37 +215,16 @@ def test_of_other_numbers_of_gpus_and_links_nothing_is_known() -> None:
 
 def test_a_model_is_no_witness() -> None:
     rows = tuple(Row.from_json({**row.raw, "modelled": True}) for row in recorded().rows)
-    assert explain(replace(recorded(), rows=rows)).collectives == ()
+    assert collectives(explain(replace(recorded(), rows=rows))) == 0
 
 
-def test_of_an_import_whose_links_are_known_it_is_told_what_is_open(tmp_path: Path) -> None:
+def test_of_an_import_it_is_said_what_is_lacking(tmp_path: Path) -> None:
     bare = import_file(NCCL_TESTS, tmp_path / "bare.jsonl", Wanted(None, None, None, None), ["linkscope"])
-    assert explain_text.no_links(explain(bare)) in explain_text.headline(explain(bare))
+    answer = explain(bare)
+    assert (answer.headline.code, answer.exit_code) == ("explain.no-links", 3)
+    assert "linkscope import FILE --machine h200x4" in commands(answer.headline)
     machine = load_machine("h200x4")
     told = import_file(NCCL_TESTS, tmp_path / "told.jsonl", Wanted(None, None, machine, None), ["linkscope"])
-    found = explain(told)
-    assert {one.name for one in found.collectives} == {"all-reduce on 4 GPUs"}
-    assert "all-reduce on 4 GPUs is as fast as known" in explain_text.headline(found)
-
-
-@pytest.mark.parametrize("full", [False, True])
-def test_they_stand_with_their_source(full: bool) -> None:
-    """Words of a run file are no markup."""
-    launch = "[/bold] x"
-    (flow,) = known_row().case["flows"]
-    other = changed(known_row(), flows=[{**flow, "parameters": {**flow["parameters"], "launch": launch}}])
-    found, stream = explain(replace(recorded(), rows=(known_row(), other))), io.StringIO()
-    (explain_text.show_all if full else explain_text.show)(found, Console(file=stream, width=120))
-    text = stream.getvalue()
-    assert f"[1] {found.collectives[0].held_against.split(',')[0]}" in text
-    assert f"{found.collectives[0].measured.median:.1f}" in text
-    assert (launch in text) == full
-
-
-def test_the_page_has_them_where_it_was_judged_and_not_as_odd() -> None:
-    slow = replace(recorded(), rows=(*default().rows, changed(known_row(), 0.5)))
-    page = render(slow)
-    assert "all-reduce on 4 GPUs, bus bandwidth" in page
-    odd = page.partition("Odd, and not judged")[2].partition("</ul>")[0]
-    assert "Host and all GPUs at once" in odd
-    assert "xccl" not in odd
+    answer = explain(told)
+    assert answer.headline.code == "explain.maybe-nvls"
+    assert set(checked(answer)["movement"]) == {"all-reduce/4gpus"}

@@ -17,6 +17,12 @@ from linkscope.cli import main
 FOLDER = Path(__file__).parents[1] / "snapshots"
 MOST_LINES, WIDTH = 24, 80
 COMMANDS: dict[str, tuple[str, ...]] = {
+    "explain-healthy": ("explain", "healthy.jsonl"),
+    "explain-bad-link": ("explain", "bad-link.jsonl"),
+    "explain-bad-link-full": ("explain", "bad-link.jsonl", "--full"),
+    "explain-cpu": ("explain", "cpu.jsonl"),
+    "explain-frontier": ("explain", "frontier.jsonl"),
+    "explain-cut-short": ("explain", "cut-short.jsonl"),
     "analyze-healthy": ("analyze", "healthy.jsonl"),
     "analyze-cpu": ("analyze", "cpu.jsonl"),
     "analyze-anisotropy": ("analyze", "healthy.jsonl", "anisotropy"),

@@ -59,7 +59,8 @@ class Column:
     """A column of a frame that is shown. ``head``: an identifier as heading, such as a method; "" stands for what
     names.toml calls the column. ``of``: the section of names.toml for ``Kind.NAME``. ``mark``: a column with a word,
     or true for "!", that follows the cell. ``interval``: the frame has ``NAME_low`` and ``NAME_high``, which --full
-    shows. ``detail``: only --full shows the column."""
+    shows. ``detail``: only --full shows the column. ``once``: a cell that says the same as the one above is left blank.
+    """
 
     name: str
     kind: Kind = Kind.WORD
@@ -68,6 +69,7 @@ class Column:
     mark: str = ""
     interval: bool = False
     detail: bool = False
+    once: bool = False
 
 
 @dataclass(frozen=True)

@@ -13,6 +13,7 @@ from linkscope.results.run_file import RunFile
 
 QUESTIONS: dict[str, str] = {
     "reproduce": "reproduce",
+    "explain": "explain",
     "analyze": "analyze.overview",
     "analyze/peaks": "analyze.peaks",
     "analyze/tiers": "analyze.tiers",

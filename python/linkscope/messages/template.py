@@ -13,7 +13,8 @@
 ``{x:factor}``     "2.4x", of a ratio
 ``{x:duration}``   "12 min", of seconds
 ``{x:path}``       "gpu:0 -> gpu:1", of a path, a movement or a list of them
-``{x:name KIND}``  what names.toml calls a thing of that kind
+``{x:name KIND}``  what names.toml calls a thing of that kind, or each of a list of them
+``{x:counts KIND}``  "66 CPU, 24 concurrent": how many of each thing of that kind
 =================  ================================================
 
 Of a pair or an Interval ``number``, ``size``, ``percent`` and ``change`` write the range: "374.1-396.4", "16-21 MiB".
@@ -75,6 +76,10 @@ def written(value: Any, how: str) -> str:
 
         codes = [value] if isinstance(value, str) else value
         return numbers.listed([named(how[5:], str(code)) for code in codes])
+    if how.startswith("counts "):
+        from linkscope.messages.catalog import named
+
+        return ", ".join(f"{many} {named(how[7:], code)}" for code, many in value.items())
     if how == "path":
         return _path(value) if isinstance(value, str) else numbers.listed([_path(path) for path in value])
     if how in _ONE:

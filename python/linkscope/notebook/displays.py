@@ -10,7 +10,7 @@ from typing import Any
 from rich.console import Console
 
 from linkscope.analysis.check import CheckResult
-from linkscope.analysis.explain import Diagnosis, explain
+from linkscope.analysis.explain import explain
 from linkscope.analysis.overview import overview
 from linkscope.analysis.reproduce import Reproduction
 from linkscope.analysis.workloads import WorkloadTable, workloads
@@ -29,7 +29,6 @@ from linkscope.report import (
     brief_text,
     calibration_text,
     check_text,
-    explain_text,
     reproduce_text,
     wording,
     workload_text,
@@ -93,7 +92,6 @@ def _(found: RunFile) -> str:
 
 
 _PRINTED: dict[type, Callable[[Any, Console], None]] = {
-    Diagnosis: explain_text.show,
     CheckResult: check_text.show,
     Reproduction: reproduce_text.show,
     Calibration: calibration_text.show,
@@ -130,7 +128,6 @@ def _(found: Calibration) -> str:
     return f"{found.turns} runs of {', '.join(found.suites)} on {found.node}"
 
 
-words.register(Diagnosis, explain_text.verdict)
 words.register(CheckResult, check_text.verdict)
 words.register(Reproduction, reproduce_text.verdict)
 words.register(WorkloadTable, workload_text.verdict)

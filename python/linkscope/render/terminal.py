@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import textwrap
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from datetime import datetime
 
 from rich.console import Console, JustifyMethod
@@ -25,6 +26,11 @@ _STYLES = {
     **dict.fromkeys(("NO VERDICT", "WARNING"), "bold yellow"),
     "MODEL": "bold blue",
 }
+MOST_LINES = 24
+"""Of a first screen."""
+_LEAST_ROWS = 3
+_FULL = ".next-full"
+"""Ending of codes that name a command's --full alone."""
 _MODEL = "MODEL, nothing measured"
 _INDENT = "  "
 _GAP = 2
@@ -33,28 +39,50 @@ _GAP = 2
 
 def show(answer: Answer, console: Console, full: bool = False) -> None:
     """Print an answer; ``full``: every table, interval and source."""
-    for line in _screen(answer, console.width, full):
+    for line in _screen(answer if full else _fitted(answer, console.width), console.width, full):
         console.print(line, highlight=False, markup=False, soft_wrap=isinstance(line, (str, Text)))
 
 
 def text(answer: Answer, width: int = 80, full: bool = False) -> str:
     """Return the screen as plain text, without colour."""
+    return _plain(answer if full else _fitted(answer, width), width, full)
+
+
+def _plain(answer: Answer, width: int, full: bool) -> str:
     console = Console(file=io.StringIO(), width=width, color_system=None, force_terminal=False)
-    show(answer, console, full)
+    for line in _screen(answer, width, full):
+        console.print(line, highlight=False, markup=False, soft_wrap=isinstance(line, (str, Text)))
     stream = console.file
     assert isinstance(stream, io.StringIO)
     return "\n".join(line.rstrip() for line in stream.getvalue().splitlines()) + "\n"
 
 
+def _fitted(answer: Answer, width: int) -> Answer:
+    """Return the answer with so few rows of its longest table with a ``first`` that it is one screen."""
+    lists = [table for table in answer.tables if table.first is not None and not table.detail]
+    if not lists:
+        return answer
+    longest = max(lists, key=lambda table: min(table.first or 0, table.frame.height))
+    over = _plain(answer, width, full=False).count("\n") - MOST_LINES
+    rows = min(longest.first or 0, longest.frame.height)
+    if over <= 0 or rows <= _LEAST_ROWS:
+        return answer
+    fitted = replace(longest, first=max(rows - over - (1 if rows == longest.frame.height else 0), _LEAST_ROWS))
+    return replace(answer, tables=tuple(fitted if table is longest else table for table in answer.tables))
+
+
 def _screen(answer: Answer, width: int, full: bool) -> Iterable[Text | str | Grid]:
+    labelled = [found for found in answer.at(Level.NOTE) if message(found.code).label]
+    errors = [found for found in answer.findings if found.level is Level.ERROR or found in labelled]
+    errors = errors if answer.at(Level.ERROR) else []
     yield from heads(answer.runs, width, answer.base)
     yield from _headline(answer, width)
-    yield from _block(answer.at(Level.ERROR), width)
+    yield from _block(errors, width)
     for found in answer.at(Level.WARNING):
         run = f"{found.facts['run']}: " if len(answer.runs) > 1 and "run" in found.facts else ""
         yield from _wrapped(f"warning: {run}{sentence(found)}", width, "yellow")
         yield from (Text(f"{_INDENT}{line}") for line in commands(found))
-    yield from _block([found for found in answer.at(Level.NOTE) if message(found.code).label], width)
+    yield from _block([] if errors else labelled, width)
     for table in answer.tables:
         if table.frame.height and (full or not table.detail):
             yield ""
@@ -66,7 +94,7 @@ def _screen(answer: Answer, width: int, full: bool) -> Iterable[Text | str | Gri
     for found in notes:
         yield from _wrapped(sentence(found), width, "dim")
         yield from (Text(f"{_INDENT}{line}") for line in commands(found))
-    yield from next_line(answer.next, width)
+    yield from next_line([found for found in answer.next if not full or not found.code.endswith(_FULL)], width)
 
 
 def heads(runs: Sequence[RunHead], width: int, base: int = 0) -> Iterable[Text]:
@@ -135,6 +163,7 @@ def _headline(answer: Answer, width: int) -> Iterable[Text]:
         if number == 0 and word:
             shown.stylize(_STYLES.get(found.verdict, "bold"), 0, len(found.verdict))
         yield shown
+    yield from (Text(f"{_INDENT}{line}") for line in commands(answer.headline))
 
 
 def _block(findings: Sequence[Finding], width: int) -> Iterable[Text | str]:
@@ -228,9 +257,10 @@ def _list(table: Table, width: int, full: bool) -> Iterable[Text | Grid]:
         sides.append("left" if cells.is_text(one) else "right")
         sides += ["right" for _ in _interval_head(one, full)]
     groups: dict[str, list[list[str]]] = {}
+    above: dict[str, str] = {}
     for line in cells.shown_rows(table, full):
         group = str(line[table.group]) if table.group else ""
-        texts = [part for column in columns for part in _parts(line, column, full)]
+        texts = [part for column in columns for part in _parts(line, column, full, above)]
         groups.setdefault(group, []).append([f"{_INDENT if group else ''}{texts[0]}", *texts[1:]])
     widths = _widths([heads, *(row for rows in groups.values() for row in rows)], width)
     yield _rows([heads], widths, sides, "dim")
@@ -263,8 +293,12 @@ def _interval_head(column: Column, full: bool) -> tuple[str, ...]:
     return ("95% interval",) if full and column.interval else ()
 
 
-def _parts(line: dict[str, object], column: Column, full: bool) -> list[str]:
-    return [cells.cell(line, column), *([cells.interval(line, column)] if full and column.interval else [])]
+def _parts(line: dict[str, object], column: Column, full: bool, above: dict[str, str]) -> list[str]:
+    """Return the cell of a column, and its interval where that is shown; ``above``: what columns said last."""
+    text = cells.cell(line, column)
+    shown = "" if column.once and above.get(column.name) == text else text
+    above[column.name] = text
+    return [shown, *([cells.interval(line, column)] if full and column.interval else [])]
 
 
 def next_line(findings: Sequence[Finding], width: int) -> Iterable[Text]:

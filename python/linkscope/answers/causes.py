@@ -1,0 +1,233 @@
+"""Causes: what the state, the topology and skipped cases of a run say of why a GPU's results are slow."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+from linkscope.figures.columns import RATE
+from linkscope.figures.run import Run
+from linkscope.machine.nominal import LinksDown, links_down
+from linkscope.machine.state import GpuState
+from linkscope.machine.vendor import named_vendor, vendor_of
+from linkscope.messages.finding import Finding, error, note
+
+Line = Mapping[str, Any]
+"""A checked result."""
+
+FARTHER = 0.08
+"""How much faster a NUMA node must be than the nearest one to be the nearer."""
+_NO_PEER_ACCESS = "no peer access"
+"""In the reason of a skipped case, as engines write it."""
+_FABRICS = ("nvlink", "xgmi")
+"""Kinds of links over which GPUs always reach each other."""
+_GPU = re.compile(r"gpu:\d+")
+
+
+_LINKS = {"nvidia": ("explain.check-nvlink", "explain.check-fabric-manager"), "amd": ("explain.check-xgmi",)}
+_PCIE = {"": ("explain.check-pcie", "explain.check-slot")}
+
+
+@dataclass(frozen=True)
+class KnownCause:
+    """Why results of a GPU are slow. ``finding``: an error whose ``where`` are the devices; equal ones of several GPUs
+    are one cause. ``explains``: which results. ``evidence``: what else says so."""
+
+    finding: Finding
+    explains: Callable[[Line], bool]
+    evidence: tuple[Finding, ...] = ()
+
+
+class RunSurroundings:
+    """All of a run that may hold a cause; ``checked`` are its checked results."""
+
+    def __init__(self, run: Run, checked: Sequence[Line]) -> None:
+        self.run = run
+        self.checked = checked
+        self.gpus = [gpu.id for gpu in run.node.of_kind("gpu")]
+        self.vendor = vendor_of(run.node, str(run.header.get("engine", {}).get("backend", ""))) or named_vendor(
+            run.node
+        )
+
+    def gpu(self, name: str) -> GpuState:
+        """Return a GPU as it was last seen, with all that slowed it and all processes that were there at any time."""
+        seen = [gpu for state in self.run.states for gpu in state.gpus if gpu.id == name]
+        if not seen:
+            return GpuState(name)
+        throttle = tuple(dict.fromkeys(reason for gpu in seen for reason in gpu.throttle))
+        return replace(seen[-1], throttle=throttle, processes=max(gpu.processes or 0 for gpu in seen))
+
+    @cached_property
+    def down(self) -> Mapping[str, LinksDown]:
+        """Return the GPUs of which links to the GPU switch are down."""
+        return {one.gpu: one for one in links_down(self.run.node)}
+
+    @cached_property
+    def cut(self) -> Mapping[frozenset[str], tuple[str, ...]]:
+        """Return the pairs of GPUs that skipped cases say cannot reach each other, and these cases."""
+        pairs: dict[frozenset[str], tuple[str, ...]] = {}
+        for row in self.run.file.with_status("skipped"):
+            gpus = frozenset(_GPU.findall(row.reason or "")) if _NO_PEER_ACCESS in (row.reason or "") else frozenset()
+            if len(gpus) == 2:
+                pairs[gpus] = (*pairs.get(gpus, ()), row.id)
+        return pairs
+
+    def cut_with(self, gpu: str) -> list[frozenset[str]]:
+        """Return the pairs that cannot reach each other and hang together with this GPU."""
+        reached, found = {gpu}, []
+        for _ in self.cut:
+            found = [pair for pair in self.cut if pair & reached]
+            reached |= {name for pair in found for name in pair}
+        return found
+
+    def on_one_fabric(self, pair: Iterable[str]) -> bool:
+        """Return whether links that join GPUs lead from one to the other."""
+        try:
+            path = self.run.paths.between(*sorted(pair))
+        except KeyError:
+            return False
+        links = self.run.paths.links
+        return path is not None and all(links[name].link.kind.startswith(_FABRICS) for name in path.route)
+
+
+def gpus_of(where: Iterable[str]) -> list[str]:
+    """Return the GPUs that devices and paths name, each once."""
+    return list(dict.fromkeys(gpu for place in where for gpu in _GPU.findall(place)))
+
+
+def causes(around: RunSurroundings, gpu: str) -> Iterator[KnownCause]:
+    """Yield what is known to slow this GPU's paths, the most specific first."""
+    state = around.gpu(gpu)
+    found = (*_pcie(state), *_fabric(around, gpu), *_numa(around, gpu), *_shared(state))
+    found += (*_ecc(around, state), *_clocks(state))
+    for cause in found:
+        yield cause if cause.finding.where else replace(cause, finding=replace(cause.finding, where=(gpu,)))
+
+
+def _pcie(state: GpuState) -> Iterator[KnownCause]:
+    if state.lanes_lacking:
+        lanes, most = state.lanes_lacking
+        yield KnownCause(error("explain.pcie-narrow", lanes=lanes, most=most), _over_pcie)
+    if state.generation_lacking:
+        generation, most = state.generation_lacking
+        yield KnownCause(error("explain.pcie-slow", generation=generation, most=most), _over_pcie)
+    if state.acs_redirect:
+        yield KnownCause(error("explain.acs"), lambda line: line["kind"] == "peer" and _over_pcie(line))
+    if state.translated:
+        yield KnownCause(error("explain.iommu-translates", type=state.iommu), _over_pcie)
+
+
+def _over_pcie(line: Line) -> bool:
+    return str(line["link"]).startswith("pcie")
+
+
+def _fabric(around: RunSurroundings, gpu: str) -> Iterator[KnownCause]:
+    pairs = around.cut_with(gpu)
+    if pairs:
+        yield no_peer_access(pairs)
+    down = around.down.get(gpu)
+    if down:
+        facts = {"down": down.down, "built": down.built, "left": down.built - down.down, "link": down.kind}
+        yield KnownCause(error("explain.links-down", **facts), lambda line: line["kind"] == "peer")
+
+
+def no_peer_access(pairs: Sequence[frozenset[str]]) -> KnownCause:
+    """Return the cause of GPUs that cannot reach each other: copies go through the host."""
+    where = tuple(sorted({gpu for pair in pairs for gpu in pair}))
+    named = ["<>".join(sorted(pair)) for pair in pairs]
+    found = replace(error("explain.no-peer-access", pairs=sorted(named)), where=where)
+    return KnownCause(found, lambda line: line["kind"] == "peer" and frozenset(line["gpus"]) in pairs)
+
+
+def _numa(around: RunSurroundings, gpu: str) -> Iterator[KnownCause]:
+    """Yield NUMA nodes that reach the GPU faster than the one that should be nearest."""
+    near = f"numa:{around.run.node.device(gpu).numa}"
+    mine = [line for line in around.checked if line["kind"] == "host" and gpu in line["gpus"] and line["unit"] == RATE]
+    nearest = {_comparable(line): line for line in mine if _numa_of(line) == near}
+    faster = {
+        _numa_of(line)
+        for line in mine
+        if (other := nearest.get(_comparable(line))) and line["value_low"] > (1 + FARTHER) * other["value_high"]
+    }
+    if faster:
+        found = error("explain.numa-nearer", near=near, nearer=sorted(faster), least=FARTHER)
+        yield KnownCause(found, lambda line: line["kind"] == "host" and near in (line["source"], line["destination"]))
+
+
+def _comparable(line: Line) -> tuple[Any, ...]:
+    return tuple(line[name] for name in ("row", "movement", "way", "memories", "bytes"))
+
+
+def _numa_of(line: Line) -> str:
+    return next(str(line[end]) for end in ("source", "destination") if not line[end].startswith("gpu:"))
+
+
+def _shared(state: GpuState) -> Iterator[KnownCause]:
+    if state.mig:
+        yield KnownCause(error("explain.mig"), lambda line: line["kind"] != "peer")
+    if state.processes:
+        yield KnownCause(error("explain.other-processes", processes=state.processes), lambda line: True)
+
+
+def _ecc(around: RunSurroundings, state: GpuState) -> Iterator[KnownCause]:
+    if state.ecc and any(around.gpu(gpu).ecc is False for gpu in around.gpus):
+        yield KnownCause(error("explain.ecc"), lambda line: line["kind"] == "local")
+
+
+def _clocks(state: GpuState) -> Iterator[KnownCause]:
+    evidence: tuple[Finding, ...] = ()
+    if state.clock_mhz is not None and state.clock_max_mhz is not None:
+        evidence = (note("explain.clock", gpu=state.id, clock=state.clock_mhz, most=state.clock_max_mhz),)
+    if state.slowed_by:
+        yield KnownCause(error("explain.throttled", reasons=state.slowed_by), _by_clock, evidence)
+    if state.capped:
+        facts = {"watts": state.power_cap_w, "default": state.power_default_w}
+        yield KnownCause(error("explain.power-cap", **facts), _by_clock, evidence)
+
+
+def _by_clock(line: Line) -> bool:
+    """Return whether a result follows the clock: kernels do, copy engines between devices do not."""
+    return line["kind"] == "local" or str(line["method"]).startswith("kernel")
+
+
+_CHECKS: Mapping[str, Mapping[str, tuple[str, ...]]] = {
+    "explain.links-down": _LINKS,
+    "explain.likely-links-down": _LINKS,
+    "explain.pcie-narrow": _PCIE,
+    "explain.pcie-slow": _PCIE,
+    "explain.likely-pcie": _PCIE,
+    "explain.acs": {"": ("explain.check-acs",)},
+    "explain.iommu-translates": {"": ("explain.check-iommu",)},
+    "explain.no-peer-access": {"nvidia": ("explain.check-p2p", "explain.check-container")},
+    "explain.numa-nearer": {"": ("explain.check-numa",)},
+    "explain.mig": {"": ("explain.check-mig",)},
+    "explain.other-processes": {"nvidia": ("explain.check-pmon",), "amd": ("explain.check-pids",)},
+    "explain.ecc": {"": ("explain.check-ecc",)},
+    "explain.throttled": {"nvidia": ("explain.check-throttle",), "amd": ("explain.check-amd-clock",)},
+    "explain.power-cap": {"nvidia": ("explain.check-power",)},
+    "explain.shared-link": {"": ("explain.check-tree",)},
+    "explain.slow-engine": {"": ("explain.check-engine",)},
+    "explain.slow-library": {"": ("explain.check-library",)},
+    "explain.unchecked-links": {"": ("explain.check-links",)},
+}
+"""Cause -> vendor ("": any) -> what to look at."""
+_OF_KIND: Mapping[str, Mapping[str, tuple[str, ...]]] = {
+    "peer": _LINKS,
+    "host": _PCIE,
+    "local": {"nvidia": ("explain.check-memory",), "amd": ("explain.check-amd-clock",)},
+}
+"""The same of a cause that is unknown, by kind of path."""
+
+
+def checks(around: RunSurroundings, cause: Finding, kind: str) -> Iterator[Finding]:
+    """Yield what would show or mend a cause: of the vendor's GPUs there are, as commands that run."""
+    chosen = _CHECKS.get(cause.code) or _OF_KIND[kind]
+    codes = (*chosen.get(around.vendor or "", ()), *chosen.get("", ()))
+    gpu = next(iter(gpus_of(cause.where)), "")
+    device = around.run.node.device(gpu) if gpu in around.gpus else None
+    facts = {"gpu": gpu, "index": gpu.partition(":")[2], "pci": device.pci if device else ""}
+    for code in codes:
+        yield note(code, **facts, **({"default": cause.facts["default"]} if code == "explain.check-power" else {}))

@@ -1,0 +1,103 @@
+"""Checked results: a run's results against what healthy nodes are known to reach, else against their peers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import ceil
+from typing import Any
+
+import polars
+
+from linkscope.answers.answer import Outcome
+from linkscope.answers.expectation import JUDGED, Expectation, judge
+from linkscope.answers.models import models
+from linkscope.answers.references import with_references
+from linkscope.figures.columns import PEERS, RATE
+from linkscope.figures.run import Run
+
+PEERS_SOURCE = "peers"
+"""Source of an expectation that only the run itself gives: a fault of all peers does not show."""
+LATENCY_TOLERANCE = 0.15
+"""How much longer a healthy latency may be: recorded nodes show up to 11% (flags between GPUs, relaxed order)."""
+PEER_TOLERANCE = {"peer": 0.03, "host": 0.05, "local": 0.04}
+"""How far healthy rates of one node may be apart, by kind: three times what recorded nodes show, and below one NVLink
+of 18 (5.6%)."""
+BEST_PEER = {"peer": 0.9, "host": 0.5, "local": 0.5}
+"""Rank, from the worst, of the rate that peers are compared with: one slow GPU of four slows half of all pairs, but one
+host path of four. It is not the very best, which is the luckiest, or no peer (a GPU nearer than the topology says)."""
+BEST_LATENCY = 0.25
+"""The same of times, from the shortest."""
+_ALIKE = (*PEERS, "kind", "link", "line_gbps", "lanes", "hops", "models")
+
+
+def checked_results(run: Run) -> polars.DataFrame:
+    """Return the results that could be checked, in the run's order, with ``references.SCHEMA`` and ``JUDGED``.
+
+    ``expected`` and ``outcome`` are null where nothing is known of such a path and it has no peer. What is known counts
+    before what peers reach, unless peers alone show that a result is slow.
+    """
+    frame = with_references(run).with_columns(models(run.node).alias("models"))
+    rate = polars.col("unit") == RATE
+    by_known = judge(
+        frame,
+        Expectation(
+            polars.col("known").is_not_null(),
+            polars.col("known"),
+            tolerance=polars.when(rate).then("known_tolerance").otherwise(LATENCY_TOLERANCE),
+            source=polars.col("known_source"),
+        ),
+    )
+    by_known = by_known.with_columns(
+        outcome=polars.when(polars.col("maybe_faster") & (polars.col("outcome") == Outcome.HOLDS.value))
+        .then(polars.lit(Outcome.UNCLEAR.value))
+        .otherwise("outcome")
+    )
+    by_peers = judge(
+        _with_peers(frame),
+        Expectation(
+            polars.col("best").is_not_null(),
+            polars.col("best"),
+            tolerance=polars.when(rate).then(polars.col("kind").replace_strict(PEER_TOLERANCE, default=0.0))
+            .otherwise(LATENCY_TOLERANCE),
+            source=PEERS_SOURCE,
+            lenient=polars.col("lenient"),
+        ),
+    )  # fmt: skip
+    return _merged(frame, by_known, by_peers)
+
+
+def _merged(frame: polars.DataFrame, known: polars.DataFrame, peers: polars.DataFrame) -> polars.DataFrame:
+    """Return the frame with one judgement a result."""
+    both = frame.join(known.select("key", *JUDGED), on="key", how="left", maintain_order="left").join(
+        peers.select("key", *JUDGED), on="key", how="left", suffix="_peers", maintain_order="left"
+    )
+    fails = Outcome.FAILS.value
+    by_peers = polars.col("outcome").is_null() | (
+        (polars.col("outcome") != fails) & (polars.col("outcome_peers") == fails).fill_null(value=False)
+    )
+    merged = both.with_columns(
+        polars.when(by_peers).then(f"{name}_peers").otherwise(name).alias(name) for name in JUDGED
+    )
+    return merged.drop([f"{name}_peers" for name in JUDGED])
+
+
+def _with_peers(frame: polars.DataFrame) -> polars.DataFrame:
+    """Return the results that have peers, with ``best``, the value that these are compared with, and its ``lenient``
+    end: the low end of a rate, the high end of a time."""
+    found = []
+    for _, peers in frame.filter(polars.col("kind") != "collective").group_by(_ALIKE, maintain_order=True):
+        if peers.height > 1:
+            best, lenient = _best(list(peers.iter_rows(named=True)))
+            found.append(peers.with_columns(best=polars.lit(best), lenient=polars.lit(lenient)))
+    return polars.concat(found) if found else frame.clear().with_columns(best=polars.lit(0.0), lenient=polars.lit(0.0))
+
+
+def _best(peers: Sequence[dict[str, Any]]) -> tuple[float, float]:
+    """Return the value of the peer that the others are compared with, and the end of it that is easier to reach."""
+    if peers[0]["unit"] == RATE:
+        ranked = sorted(peers, key=lambda line: line["value_low"])
+        rank = ceil(BEST_PEER[peers[0]["kind"]] * (len(ranked) - 1)) if len(ranked) > 3 else len(ranked) - 1
+        return ranked[rank]["value"], ranked[rank]["value_low"]
+    ranked = sorted(peers, key=lambda line: line["value"])
+    rank = ceil(BEST_LATENCY * (len(ranked) - 1)) if len(ranked) > 3 else 0
+    return ranked[rank]["value"], ranked[rank]["value"]

@@ -1,0 +1,260 @@
+"""Explain: is a run's node as fast as it should be, and if not, where and why?"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import polars
+
+from linkscope.answers.answer import Answer, Outcome, Table
+from linkscope.answers.causes import Line, RunSurroundings, checks
+from linkscope.answers.checked_results import PEERS_SOURCE, checked_results
+from linkscope.answers.expectation import missing
+from linkscope.answers.explain_tables import of_problem, of_results, slowest, steps
+from linkscope.answers.model_findings import model_headline, model_next
+from linkscope.answers.no_verdict import no_verdict
+from linkscope.answers.not_checked import failed_cases, not_checked
+from linkscope.answers.problems import Slowdown, problems
+from linkscope.answers.run_head import RunHead, run_head
+from linkscope.figures.run import Run
+from linkscope.messages.finding import Finding, Level, note
+
+SHOWN = 3
+"""Problems on the first screen."""
+
+
+@dataclass(frozen=True)
+class Explained:
+    """What is found before anything is said. ``checked``: results with a reference or peers, in the run's order."""
+
+    run: Run
+    head: RunHead
+    checked: polars.DataFrame
+
+    @cached_property
+    def lines(self) -> list[Line]:
+        """Return the checked results as dicts."""
+        return list(self.checked.iter_rows(named=True))
+
+    @cached_property
+    def around(self) -> RunSurroundings:
+        """Return what may hold causes."""
+        return RunSurroundings(self.run, self.lines)
+
+    @cached_property
+    def problems(self) -> list[Slowdown]:
+        """Return what is slow, the gravest first."""
+        return problems(self.around)
+
+    @cached_property
+    def failed(self) -> list[Finding]:
+        """Return why cases failed."""
+        return list(failed_cases(self.run))
+
+    @cached_property
+    def known(self) -> list[Line]:
+        """Return the results that were compared with a reference."""
+        return [line for line in self.lines if line["expected_source"] != PEERS_SOURCE]
+
+    @cached_property
+    def by_peers(self) -> list[Line]:
+        """Return the results that only peers could be compared with: a fault of all of them does not show."""
+        return [line for line in self.lines if line["expected_source"] == PEERS_SOURCE]
+
+    @cached_property
+    def unclear(self) -> list[Line]:
+        """Return the results whose interval reaches below the limit, the furthest first."""
+        found = [line for line in self.lines if line["outcome"] == Outcome.UNCLEAR.value]
+        return sorted(found, key=lambda line: -missing(line))
+
+    @cached_property
+    def unseen(self) -> list[str]:
+        """Return the GPUs of the node of which nothing was checked."""
+        seen = {gpu for line in self.lines for gpu in line["gpus"]}
+        return [gpu for gpu in self.around.gpus if gpu not in seen]
+
+    @cached_property
+    def left_out(self) -> Mapping[str, int]:
+        """Return how many other results there are, by why they were not checked."""
+        return not_checked(self.run, [line["key"] for line in self.lines])
+
+
+def answer(run: Run) -> Answer:
+    """Return whether each large transfer, latency and collective of a run is as fast as it should be, and why not."""
+    found = Explained(run, run_head(run), checked_results(run).filter(polars.col("outcome").is_not_null()))
+    outcome, headline = _verdict(found)
+    shown, hidden = _findings(found, headline)
+    return Answer(
+        question="explain",
+        runs=(found.head,),
+        headline=headline,
+        outcome=outcome,
+        findings=tuple(shown),
+        tables=tuple(_tables(found)),
+        next=tuple(_next(found, outcome)),
+        details=tuple(hidden),
+        data=_data(found),
+    )
+
+
+def _verdict(found: Explained) -> tuple[Outcome, Finding]:
+    if found.run.modelled:
+        return Outcome.UNTESTED, model_headline(found.run, found.known)
+    if found.head.cut_short:
+        return Outcome.UNTESTED, note("run.incomplete")
+    if found.failed:
+        return Outcome.FAILS, note("explain.failed", failed=found.head.failed, cases=found.head.cases)
+    if len(found.problems) > 1:
+        facts = _counts(found, [line for one in found.problems for line in one.lines])
+        return Outcome.FAILS, note("explain.several", problems=len(found.problems), **facts)
+    if found.problems:
+        return Outcome.FAILS, place(found.problems[0])
+    checked = len(found.known)
+    if not checked:
+        return Outcome.UNTESTED, no_verdict(found.run, found.by_peers, found.left_out)
+    if found.unclear:
+        of_switch = all(line["maybe_faster"] for line in found.unclear)
+        if of_switch:
+            return Outcome.UNCLEAR, note("explain.maybe-nvls", collective=found.unclear[0]["collective"])
+        return Outcome.UNCLEAR, note("explain.unclear", unclear=len(found.unclear), checked=len(found.lines))
+    links = any(line["kind"] == "peer" for line in found.known)
+    whole = links and not found.unseen
+    return Outcome.HOLDS, note("explain.ok" if whole else "explain.ok-partly", checked=checked)
+
+
+def place(problem: Slowdown) -> Finding:
+    """Return where a problem is and what it costs."""
+    facts: dict[str, Any] = {"cost": problem.cost, "arrow": problem.arrow, "kinds": list(problem.kinds)}
+    if problem.at_once:
+        code = "explain.slow-at-once"
+    elif problem.kinds == ("collective",):
+        code = "explain.slow-collective"
+        facts |= {"collective": problem.lines[0]["collective"], "members": len(problem.where)}
+    elif not problem.lines:
+        code = "explain.unreachable"
+    elif problem.arrow:
+        code = "explain.late" if problem.late else "explain.slow"
+    else:
+        code = "explain.late-path" if problem.late else "explain.slow-path"
+    return Finding(code, Level.NOTE, facts, problem.where, problem.ids)
+
+
+def _findings(found: Explained, headline: Finding) -> tuple[list[Finding], list[Finding]]:
+    """Return what the first screen says, and what --full says besides."""
+    causes = {one.cause.code.partition(".")[2] for one in found.problems} | {"failed"}
+    shown = [one for one in found.head.findings if one.code.partition(".")[2] not in causes]
+    hidden: list[Finding] = []
+    shown += found.failed
+    for number, problem in enumerate(found.problems):
+        into = shown if number < SHOWN else hidden
+        if headline.code != place(problem).code:
+            into.append(place(problem))
+        into.append(problem.cause)
+        (shown if number == 0 else hidden).extend(_grounds(found, problem))
+    if len(found.problems) > SHOWN:
+        shown.append(note("explain.more-problems", more=len(found.problems) - SHOWN))
+    for line in found.unclear if not found.problems else ():
+        into = shown if line in found.unclear[:2] and not line["maybe_faster"] else hidden
+        into.append(_said("explain.unclear-rate", "explain.unclear-time", line))
+    if headline.code in ("explain.no-cpus", "explain.no-messages"):
+        shown.append(note("explain.two-runs"))
+    rest = hidden if found.problems else shown
+    if found.unseen and found.lines:
+        shown.append(note("explain.unseen", gpus=found.unseen))
+    if found.left_out and found.lines:
+        rest.append(note("explain.not-checked", counts=found.left_out))
+    if found.by_peers and found.known and not found.problems and not found.run.modelled:
+        spread = max(abs(missing(line)) for line in found.by_peers)
+        rest.append(note("explain.peers-agree", results=len(found.by_peers), spread=spread))
+    hidden += _sources(found)
+    return shown, hidden
+
+
+def _grounds(found: Explained, problem: Slowdown) -> Iterator[Finding]:
+    """Yield what shows a problem, what is not slow beside it, and what to look at."""
+    yield from problem.evidence
+    if problem.lines:
+        worst = max(problem.lines, key=missing)
+        said = _said("explain.evidence-rate", "explain.evidence-time", worst)
+        yield replace(said, facts={**said.facts, **_counts(found, problem.lines)})
+    elif problem.ids and not problem.evidence:
+        yield note("explain.evidence-skipped", skipped=len(problem.ids))
+    if len(found.problems) == 1 and len(problem.where) == 1 and problem.where[0] in found.around.gpus:
+        yield from _not_it(found, problem.where[0], problem.kinds)
+    yield from checks(found.around, problem.cause, problem.kinds[0])
+
+
+def _counts(found: Explained, slow: Sequence[Line]) -> dict[str, int]:
+    """Return how many results are slow, and of how many: of those with a reference, unless peers alone show any."""
+    by_known = all(line["expected_source"] != PEERS_SOURCE for line in slow)
+    return {"slow": len(slow), "checked": len(found.known if by_known else found.lines)}
+
+
+def _not_it(found: Explained, gpu: str, kinds: Sequence[str]) -> Iterator[Finding]:
+    """Yield what was checked and is as it should be: other paths of the GPU, and the same paths of other GPUs."""
+    fine = {kind for kind in ("peer", "host", "local") if kind not in kinds}
+    checked = {line["kind"] for line in found.lines if gpu in line["gpus"]}
+    others = [one for one in found.around.gpus if one != gpu]
+    seen = {one for line in found.lines if line["kind"] in kinds and gpu not in line["gpus"] for one in line["gpus"]}
+    parts = [kind for kind in ("host", "local", "peer") if kind in fine & checked]
+    if parts and set(others) <= seen:
+        yield note("explain.not-it", parts=parts, gpu=gpu, others=others)
+    elif parts:
+        yield note("explain.not-it-here", parts=parts, gpu=gpu)
+
+
+def _said(rate: str, time: str, line: Line) -> Finding:
+    facts = {name: line[name] for name in ("path", "method", "value", "expected", "limit", "bytes")}
+    return note(rate if line["unit"] == "GB/s" else time, **facts, low=line["value_low"], high=line["value_high"])
+
+
+def _sources(found: Explained) -> Iterator[Finding]:
+    """Yield who says what was expected, with the limit, in the numbers of the table of all results."""
+    for number, source in enumerate(dict.fromkeys(line["expected_source"] for line in found.lines), start=1):
+        held = [line for line in found.lines if line["expected_source"] == source]
+        limits = sorted({1 + line["tolerance"] * (-1 if line["unit"] == "GB/s" else 1) for line in held})
+        code = "explain.source-peers" if source == PEERS_SOURCE else "explain.source"
+        yield note(code, number=number, citation=source, limits=limits)
+
+
+def _tables(found: Explained) -> Iterator[Table]:
+    library = found.run.library
+    if found.problems and found.problems[0].lines:
+        yield of_problem(found.problems[0], library)
+    if found.lines:
+        yield slowest(found.known or found.by_peers, library, shown=not found.problems)
+        if any(line["engine_gbps"] for line in found.lines):
+            yield steps(found.lines, library)
+        yield of_results(found.lines, library)
+
+
+def _next(found: Explained, outcome: Outcome) -> Iterator[Finding]:
+    path = str(found.run.path)
+    if found.run.modelled:
+        yield from model_next(found.run)
+    elif outcome is Outcome.FAILS:
+        yield note("explain.next-compare", path=path)
+        yield note("explain.next-full", path=path)
+    elif outcome is Outcome.UNCLEAR and not all(line["maybe_faster"] for line in found.unclear):
+        yield note("explain.next-rounds")
+    elif outcome is Outcome.HOLDS:
+        yield note("explain.next-full", path=path)
+
+
+def _data(found: Explained) -> dict[str, Any]:
+    return {
+        "checked": len(found.lines),
+        "by_reference": len(found.known),
+        "unclear": len(found.unclear),
+        "not_checked": dict(found.left_out),
+        "problems": [
+            {
+                **{"where": list(one.where), "arrow": one.arrow, "kinds": list(one.kinds), "cause": one.cause.code},
+                **{"facts": dict(one.cause.facts), "cost": one.cost, "late": one.late, "results": list(one.ids)},
+            }
+            for one in found.problems
+        ],
+    }
