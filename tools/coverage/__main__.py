@@ -4,12 +4,14 @@
     python tools/coverage --record RUN...       takes what run files show into evidence.jsonl, then writes the page
     python tools/coverage --points SUITE        counts its points on the recorded node, and Comm|Scope's time for them
 
+Each writes anew, too, what `linkscope list suites` shows of the node h200x4 (suites/extents.json in the package).
 Names and their sources stand in names.yaml, rows in the suites (`covers`, and `peer` for nvbandwidth).
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 import sys
 from pathlib import Path
 
@@ -23,6 +25,8 @@ from tools.coverage.page import page  # noqa: E402
 from tools.coverage.points import points_of  # noqa: E402
 
 from linkscope.errors import LinkscopeError  # noqa: E402
+from linkscope.launch.outlook import KEPT_EXAMPLES, computed_example  # noqa: E402
+from linkscope.plan.suite import suite_names  # noqa: E402
 
 PAGE = ROOT / "docs" / "coverage.md"
 EVIDENCE = HERE / "evidence.jsonl"
@@ -43,10 +47,18 @@ def main() -> int:
             evidence.take(run)
         evidence.write(EVIDENCE)
         PAGE.write_text(page(load_names(), evidence), encoding="utf-8")
+        KEPT_EXAMPLES.write_text(extents(), encoding="utf-8")
     except LinkscopeError as error:
         print(f"coverage: {error}", file=sys.stderr)
         return 1
     return 0
+
+
+def extents() -> str:
+    """Return the cases and seconds of each packaged suite on the example node, as JSON with a line for each."""
+    found = {name: computed_example(name) for name in sorted(suite_names())}
+    lines = [f' "{name}": {json.dumps({"cases": one.cases, "seconds": one.seconds})}' for name, one in found.items()]
+    return "{\n" + ",\n".join(lines) + "\n}\n"
 
 
 if __name__ == "__main__":

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cache
+from typing import Any
 
 from linkscope.errors import LinkscopeError
 from linkscope.launch import costs
@@ -16,6 +18,7 @@ from linkscope.launch.startable import startable
 from linkscope.machine.described import load_machine
 from linkscope.machine.discover import discover
 from linkscope.machine.node import Node
+from linkscope.packaged_suites import SUITES
 from linkscope.plan.budget import DEFAULT_ROUNDS, Costs
 from linkscope.plan.expand import expand
 from linkscope.plan.keyword import picked
@@ -27,6 +30,8 @@ from linkscope.plan.whole_catalog import whole_catalog
 
 EXAMPLE = "h200x4"
 """The described node that stands for a machine with GPUs where there is none."""
+KEPT_EXAMPLES = SUITES / "extents.json"
+"""Cases and seconds of each packaged suite on ``EXAMPLE``."""
 PLAIN = Request()
 """As `linkscope run NAME` asks, but for the suite."""
 
@@ -57,10 +62,20 @@ def suite_estimates(names: Sequence[str]) -> dict[str, SuiteEstimate]:
     return {name: _outlook(name, node, engine, known) for name in names}
 
 
-@cache
 def example_estimate(name: str) -> SuiteEstimate:
-    """The outlook of a suite on a machine like ``EXAMPLE`` with everything that the suite names installed: by estimates
-    alone, since nothing was measured there."""
+    """Return the outlook of a suite on a machine like ``EXAMPLE`` that has all the suite names: kept, or computed."""
+    kept = _kept_examples().get(name)
+    return computed_example(name) if kept is None else SuiteEstimate(**kept)
+
+
+@cache
+def _kept_examples() -> dict[str, Any]:
+    """Return what tools/coverage has kept of packaged suites: to compute all takes seconds."""
+    return dict(json.loads(KEPT_EXAMPLES.read_text(encoding="utf-8")))
+
+
+def computed_example(name: str) -> SuiteEstimate:
+    """Return the outlook of a suite on ``EXAMPLE``, by estimates alone, since nothing was measured there."""
     suite = load_suite(name)
     planned = expand([suite], replace(load_machine(EXAMPLE), modelled=False), whole_catalog(suite), Selection())
     return _estimate(planned, Costs(), 1.0)
