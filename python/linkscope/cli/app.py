@@ -31,10 +31,10 @@ class Commands(TyperGroup):
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         """The command that ``args`` begin with. Raises LinkscopeError where there is none of that name."""
-        from linkscope.plan.other_tools import meant_instead
-        from linkscope.plan.suite import load_suite, suite_names
-
         if args and not ctx.resilient_parsing and self.get_command(ctx, args[0]) is None:
+            from linkscope.plan.other_tools import meant_instead
+            from linkscope.plan.suite import load_suite, suite_names
+
             if args[0] in suite_names():
                 raise LinkscopeError(f"{args[0]!r} is a suite: `linkscope run {args[0]}` measures it")
             if args[0].endswith(".jsonl"):

@@ -9,7 +9,6 @@ import typer
 
 from linkscope.cli import completing
 from linkscope.cli.app import app, out
-from linkscope.messages.catalog import codes, message
 from linkscope.near_names import unknown
 
 _FACT = re.compile(r"\{(\w+)[^}]*\}")
@@ -23,6 +22,8 @@ def help_(
     ],
 ) -> int:
     """Explain a message code, such as run.cut-short."""
+    from linkscope.messages.catalog import codes, message
+
     if code not in set(codes()):
         raise unknown("code", code, codes())
     words = message(code)

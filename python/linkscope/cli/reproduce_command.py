@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from linkscope.answers.answer import Answer
 from linkscope.cli import completing
 from linkscope.cli.app import AsJson, Machine, app, err, out
 from linkscope.errors import LinkscopeError
+
+if TYPE_CHECKING:
+    from linkscope.answers.answer import Answer
 
 BUDGET = "120s"
 """Time for what is measured, unless the user says otherwise."""
