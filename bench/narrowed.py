@@ -11,7 +11,7 @@ from typing import Any
 
 import yaml
 
-from linkscope.yaml_loader import SuiteLoader
+from linkscope.documents.yaml_file import SuiteLoader
 
 Json = dict[str, Any]
 

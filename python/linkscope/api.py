@@ -25,6 +25,7 @@ from linkscope.answers.answer import Answer
 from linkscope.answers.compare import compare as _compare
 from linkscope.answers.questions import QUESTIONS
 from linkscope.answers.questions import ask as _ask
+from linkscope.documents.typed_call import typed_call
 from linkscope.errors import LinkscopeError
 from linkscope.figures.run import Run as _AnswerRun
 from linkscope.importers.imported_run import Wanted as _Wanted
@@ -43,7 +44,7 @@ from linkscope.machine.described import load_machine, machine_names
 from linkscope.machine.discover import discover
 from linkscope.machine.node import Node
 from linkscope.machine.paths import Paths as _Paths
-from linkscope.near_names import unknown as _unknown
+from linkscope.messages.near_names import unknown as _unknown
 from linkscope.notebook import displays as _displays  # noqa: F401  registers how results are shown
 from linkscope.notebook.progress_line import progress_line as _progress_line
 from linkscope.render import FORMS as _FORMS
@@ -55,7 +56,6 @@ from linkscope.results.run_file import RunFile
 from linkscope.results.run_files import named as _named
 from linkscope.results.run_files import open_all as _open_all
 from linkscope.results.run_stream import open_run as _open_run
-from linkscope.typed_call import typed_call
 
 Progress = Literal["auto", "none"]
 _LAUNCHING = tuple(one.name for one in fields(LaunchOptions))

@@ -11,9 +11,9 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+from linkscope.documents.typed_call import typed_call
+from linkscope.documents.whole_file import put_whole
 from linkscope.errors import LinkscopeError
-from linkscope.typed_call import typed_call
-from linkscope.whole_file import put_whole
 
 _NO_XML = dict.fromkeys((0xFFFE, 0xFFFF), "\N{REPLACEMENT CHARACTER}")
 """Characters that a text may have and XML may not; control characters are none of a run's texts."""

@@ -19,10 +19,10 @@ from suite_text import OFFER
 from linkscope.analysis.calibration import calibrate
 from linkscope.analysis.check import check
 from linkscope.answers.topology import to_json, topology
+from linkscope.documents.yaml_file import SuiteLoader
 from linkscope.errors import LinkscopeError
 from linkscope.machine.described import load_machine
 from linkscope.machine.paths import Paths
-from linkscope.packaged_suites import SUITES
 from linkscope.plan.expand import expand
 from linkscope.plan.modelled import machine_of
 from linkscope.plan.select import Selection
@@ -32,7 +32,7 @@ from linkscope.render.svg.node import draw
 from linkscope.results import calibration
 from linkscope.results.limits import load_limits
 from linkscope.results.run_file import RunFile
-from linkscope.yaml_loader import SuiteLoader
+from linkscope.suites import SUITES
 
 MACHINES = Path(__file__).resolve().parents[2] / "machines"
 

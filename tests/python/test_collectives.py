@@ -10,6 +10,7 @@ from schema_files import load_schema
 from suite_text import OFFER, expanded, suite_of
 from test_patterns import lay, node
 
+from linkscope.documents.sizes import parse_sizes
 from linkscope.errors import LinkscopeError
 from linkscope.machine.described import load_machine
 from linkscope.machine.node import Device, Node
@@ -20,7 +21,6 @@ from linkscope.plan.expand import EngineCatalog, expand
 from linkscope.plan.patterns import PATTERNS
 from linkscope.plan.select import Selection, parse_clock
 from linkscope.plan.suite import load_suite, suite_names
-from linkscope.sizes import parse_sizes
 
 Json = dict[str, Any]
 METHODS = ("mpi", "mpi-collective", "xccl", "xccl-collective", "direct-collective", "torch-collective", "ipc-copy")

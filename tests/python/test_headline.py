@@ -15,9 +15,9 @@ from linkscope.analysis.cell import cells_of
 from linkscope.analysis.headline import headline, shared_unit, time_unit
 from linkscope.analysis.peak import peak
 from linkscope.machine.paths import Paths
-from linkscope.order_statistics import interval_of_range, interval_rank, percentile
 from linkscope.results.row import Row
 from linkscope.results.stats import stats_of
+from linkscope.statistics.ranks import interval_of_range, interval_rank, percentile
 
 SIZE = 1_000_000
 

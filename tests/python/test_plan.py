@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from linkscope.documents.sizes import LARGEST_BYTES, early_ends, format_bytes, parse_counts, parse_size, parse_sizes
 from linkscope.errors import LinkscopeError
 from linkscope.machine.node import Device, Node
 from linkscope.plan.budget import (
@@ -20,7 +21,6 @@ from linkscope.plan.budget import (
     timeout_s,
 )
 from linkscope.plan.select import allowed_devices, parse_devices, parse_duration, parse_precision
-from linkscope.sizes import LARGEST_BYTES, early_ends, format_bytes, parse_counts, parse_size, parse_sizes
 
 NODE = Node("two", tuple(Device(f"{kind}:{i}", kind) for kind in ("numa", "gpu") for i in range(2)), ())
 

@@ -13,10 +13,10 @@ import yaml
 from jsonschema_rs import Draft202012Validator
 from schema_files import load_schema
 
+from linkscope.documents.yaml_file import SuiteLoader, YamlLoader
 from linkscope.errors import LinkscopeError
 from linkscope.machine import described
 from linkscope.plan import suite
-from linkscope.yaml_loader import SuiteLoader, YamlLoader
 
 ROOT = Path(__file__).resolve().parents[2]
 SUITES = sorted((ROOT / "python" / "linkscope" / "suites").glob("*.yaml"))

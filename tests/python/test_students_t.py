@@ -6,7 +6,7 @@ import math
 
 import pytest
 
-from linkscope.order_statistics import t975
+from linkscope.statistics.ranks import t975
 from linkscope.statistics.students_t import two_sided
 
 

@@ -8,10 +8,17 @@ from suite_text import OFFER, suite_of
 from test_patterns import node
 
 from linkscope.launch.engines import choose_engine, modelling_engine
+from linkscope.machine.traits import (
+    MemoryTraits,
+    MethodTraits,
+    assumed_memory,
+    assumed_method,
+    memory_traits,
+    method_traits,
+)
 from linkscope.plan.budget import SamplingOptions, estimate_s
 from linkscope.plan.expand import EngineCatalog, expand
 from linkscope.plan.select import Selection
-from linkscope.traits import MemoryTraits, MethodTraits, assumed_memory, assumed_method, memory_traits, method_traits
 
 
 def test_engines_state_for_each_name_what_is_assumed_of_it_in_old_runs() -> None:

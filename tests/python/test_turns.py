@@ -23,9 +23,9 @@ from linkscope.launch.calibrate import turns
 from linkscope.launch.job import Request
 from linkscope.launch.run import INTERRUPTED, Listener
 from linkscope.machine.node import Device, Node
-from linkscope.order_statistics import t975
 from linkscope.results.calibration import Calibration, Intervals, KnownDevice, Noise, keep, kept_at, load, noise_of
 from linkscope.results.run_file import RunFile
+from linkscope.statistics.ranks import t975
 
 __all__ = ["bench", "real_engine"]
 Json = dict[str, Any]

@@ -9,7 +9,7 @@ import msgspec
 import pytest
 from msgspec import Meta
 
-from linkscope.typed import MisfitError, typed
+from linkscope.documents.typed import MisfitError, typed
 
 
 class Inner(msgspec.Struct, forbid_unknown_fields=True):

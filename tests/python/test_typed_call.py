@@ -10,8 +10,8 @@ from typing import Any, Literal
 import pytest
 
 import linkscope
+from linkscope.documents.typed_call import typed_call
 from linkscope.errors import LinkscopeError
-from linkscope.typed_call import typed_call
 
 RUN = Path(__file__).parents[1] / "fixtures" / "runs" / "h200x4-default.jsonl"
 OSU = Path(__file__).parents[1] / "fixtures" / "importers" / "osu-allreduce-7.4.txt"

@@ -9,10 +9,10 @@ from typing import Any
 
 import yaml
 
+from linkscope.documents.yaml_file import SuiteLoader
 from linkscope.errors import LinkscopeError
-from linkscope.packaged_suites import SUITES
 from linkscope.plan.suite import load_suite, suite_names
-from linkscope.yaml_loader import SuiteLoader
+from linkscope.suites import SUITES
 
 NAMES = Path(__file__).resolve().parent / "names.yaml"
 

@@ -12,8 +12,8 @@ from typing import Any
 import yaml
 
 from linkscope.analysis.collective import Collective
+from linkscope.documents.sizes import parse_size
 from linkscope.results.run_file import RunFile
-from linkscope.sizes import parse_size
 
 ROOT = Path(__file__).resolve().parents[2]
 FILE = Path(__file__).with_name("figures.yaml")

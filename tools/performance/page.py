@@ -9,8 +9,8 @@ from tools.performance import applications
 from tools.performance.figures import Compared, Figures
 
 from linkscope.analysis.matrices import Matrix, matrices
+from linkscope.documents.sizes import parse_size
 from linkscope.machine.paths import Paths
-from linkscope.sizes import parse_size
 
 KINDS = ("all-reduce", "reduce", "broadcast", "reduce-scatter", "all-gather", "all-to-all")
 SMALL = ("1K", "4K", "16K", "64K", "256K", "1M")

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from linkscope.analysis.collective import PASSES, Collective
+from linkscope.machine.traits import method_traits
 from linkscope.results.row import Row
-from linkscope.traits import method_traits
 
 Json = dict[str, Any]
 

@@ -12,12 +12,12 @@ from linkscope.analysis.by_flow import by_flow
 from linkscope.analysis.components import FEWEST_RUNS, Components, Replicate, components
 from linkscope.analysis.headline import OF_ALL, Headline, headline, summed_rates
 from linkscope.errors import LinkscopeError
-from linkscope.order_statistics import percentile, t975
 from linkscope.results.calibration import Calibration, Intervals, Noise, devices_of
 from linkscope.results.figure_class import FigureClass, figure_class
 from linkscope.results.replicates import with_noise
 from linkscope.results.row import Row, Stats, origin_name
 from linkscope.results.run_file import RunFile
+from linkscope.statistics.ranks import percentile, t975
 
 ALL = "all"
 APART = 0.01

@@ -12,9 +12,9 @@ from linkscope.analysis.headline import Headline, asked, headline, shared_unit
 from linkscope.analysis.peak import ABOVE, Peak, peak
 from linkscope.analysis.reasons import reason_of
 from linkscope.machine.paths import Paths
+from linkscope.machine.traits import MemoryTraits, memory_traits, method_traits
 from linkscope.results.case_traffic import both_ways
 from linkscope.results.row import Row
-from linkscope.traits import MemoryTraits, memory_traits, method_traits
 
 Json = dict[str, Any]
 

@@ -21,13 +21,13 @@ from linkscope.errors import LinkscopeError
 from linkscope.machine.node import Device
 from linkscope.machine.paths import Paths
 from linkscope.messages.catalog import sentence
-from linkscope.order_statistics import t975
 from linkscope.results.figure_class import FigureClass
 from linkscope.results.replicates import WIDEST
 from linkscope.results.row import origin_name
 from linkscope.results.run_stream import Run
 from linkscope.results.same_machine import same_machine
 from linkscope.statistics.many import discoveries
+from linkscope.statistics.ranks import t975
 from linkscope.statistics.students_t import two_sided
 
 Json = dict[str, Any]

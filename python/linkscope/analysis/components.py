@@ -11,8 +11,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import NormalDist, fmean
 
-from linkscope.order_statistics import interval_coverage
 from linkscope.results.row import Stats
+from linkscope.statistics.ranks import interval_coverage
 
 FEWEST_RUNS = 2
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from linkscope.messages.telling_apart import telling_apart
 from linkscope.results.row import Row
-from linkscope.telling_apart import telling_apart
 
 _ALONE = ("memory", "cache", "environment", "suite row")
 """Conditions whose values speak for themselves, as words do that are values of parameters."""

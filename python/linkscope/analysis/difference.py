@@ -7,9 +7,9 @@ from collections.abc import Sequence
 import polars
 
 from linkscope.analysis.figures import RATE
-from linkscope.order_statistics import t975
 from linkscope.results.figure_class import FigureClass
 from linkscope.results.run_stream import Run
+from linkscope.statistics.ranks import t975
 
 KEY = ("id", "place", "figure")
 """What no two figures of a run share."""

@@ -11,7 +11,7 @@ from linkscope.analysis.figures import RATE
 from linkscope.analysis.headline import OF_ALL
 from linkscope.analysis.movement import there_and_back
 from linkscope.analysis.size_ranges import LEAST_BOUND
-from linkscope.order_statistics import OF_RANGE
+from linkscope.statistics.ranks import OF_RANGE
 
 COSTS = ("cost", "cost_low", "cost_high")
 """Columns, in seconds: the median and its 95 % interval."""

@@ -12,11 +12,11 @@ from pathlib import Path
 import polars
 
 from linkscope.analysis.figures_in_parts import figures_of
+from linkscope.documents.whole_file import put_whole
 from linkscope.errors import LinkscopeError
 from linkscope.results.member_time import PARTS
 from linkscope.results.run_files import named
 from linkscope.results.run_stream import Run, open_run
-from linkscope.whole_file import put_whole
 
 WRITERS: dict[str, Callable[[polars.DataFrame, io.BytesIO], object]] = {
     ".csv": lambda frame, stream: _flat(frame).write_csv(stream),

@@ -13,9 +13,9 @@ from linkscope.analysis.headline import headline
 from linkscope.analysis.ledger import SIBLINGS
 from linkscope.machine.expected import expected_latency
 from linkscope.machine.paths import Path, Paths
+from linkscope.machine.traits import memory_traits, method_traits
 from linkscope.results.figure_class import FigureClass, figure_class
 from linkscope.results.row import Row, Stats
-from linkscope.traits import memory_traits, method_traits
 
 Json = dict[str, Any]
 

@@ -9,8 +9,8 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from linkscope.analysis.size_ranges import Cost
+from linkscope.machine.traits import memory_traits, method_traits
 from linkscope.results.row import Row
-from linkscope.traits import memory_traits, method_traits
 
 Json = dict[str, Any]
 

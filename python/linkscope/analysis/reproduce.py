@@ -20,13 +20,13 @@ from linkscope.analysis.lists import listings
 from linkscope.analysis.matrices import matrices
 from linkscope.analysis.summary import Table
 from linkscope.displayed import Displayed, displays
+from linkscope.documents.typed_call import typed_call
 from linkscope.errors import LinkscopeError
 from linkscope.machine.node import Node
 from linkscope.machine.paths import Paths, natural
 from linkscope.results.row import Row
 from linkscope.results.run_file import RunFile
 from linkscope.results.study import Claim, Exhibit, Line, StudiedMachine, StudyFile, place
-from linkscope.typed_call import typed_call
 
 Json = dict[str, Any]
 

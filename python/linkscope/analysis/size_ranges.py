@@ -13,9 +13,9 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 from statistics import fmean, stdev
 
-from linkscope.order_statistics import interval_of_range, t975
 from linkscope.results.replicates import WIDEST
 from linkscope.results.row import UNKNOWN_FROM, Row, Stats
+from linkscope.statistics.ranks import interval_of_range, t975
 
 AS_GOOD = 0.01
 """Nobody chooses by less."""

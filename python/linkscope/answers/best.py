@@ -15,7 +15,6 @@ import polars
 
 from linkscope.answers.ways import Way, way_names
 from linkscope.figures.columns import ASKED, LIKENESS, OF_ONE_FLOW
-from linkscope.order_statistics import OF_RANGE
 from linkscope.statistics.best import LEAST_BOUND, Cost, best, in_each_run
 from linkscope.statistics.ranges import (
     Crossover,
@@ -29,6 +28,7 @@ from linkscope.statistics.ranges import (
     size_ranges,
     with_ties,
 )
+from linkscope.statistics.ranks import OF_RANGE
 
 Line = Mapping[str, Any]
 

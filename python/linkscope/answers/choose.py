@@ -23,10 +23,10 @@ from linkscope.figures.run import Run
 from linkscope.messages.catalog import commands, named, problem, sentence
 from linkscope.messages.finding import Finding, Level, note, warning
 from linkscope.messages.methods import method_name
-from linkscope.packaged_suites import packaged_suites
 from linkscope.results.same_machine import by_host_alone
 from linkscope.statistics.best import best
 from linkscope.statistics.ranges import costs_at, difference
+from linkscope.suites import packaged_suites
 
 _LINES, _WIDTH = 24, 80
 """Of a first screen."""

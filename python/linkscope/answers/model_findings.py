@@ -7,11 +7,11 @@ from pathlib import Path
 from typing import Any
 
 from linkscope.answers.causes import Line
+from linkscope.documents.yaml_file import read_yaml
 from linkscope.figures.columns import RATE
 from linkscope.figures.run import Run
 from linkscope.machine.described import is_packaged
 from linkscope.messages.finding import Finding, note
-from linkscope.yaml_loader import read_yaml
 
 _STUDIES = Path(__file__).resolve().parents[1] / "studies"
 _RATES = ("efficiency", "ceiling_gbps")

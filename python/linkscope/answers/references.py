@@ -14,7 +14,7 @@ from linkscope.figures.run import Run
 from linkscope.machine.expected import expected, expected_collective, expected_latency
 from linkscope.machine.nominal import NVSWITCH
 from linkscope.machine.paths import Path
-from linkscope.traits import memory_traits, method_traits
+from linkscope.machine.traits import memory_traits, method_traits
 
 Line = dict[str, Any]
 

@@ -12,7 +12,7 @@ from typer.core import TyperGroup
 from linkscope.cli import completing
 from linkscope.cli.command_panels import PANELS
 from linkscope.errors import LinkscopeError
-from linkscope.near_names import unknown
+from linkscope.messages.near_names import unknown
 
 if TYPE_CHECKING:
     from rich.console import Console

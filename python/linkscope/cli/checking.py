@@ -13,6 +13,7 @@ from rich.console import Console
 from linkscope.analysis.check import check, made_from
 from linkscope.cli.measuring import command_line
 from linkscope.cli.progress import progress
+from linkscope.documents.whole_file import write_whole
 from linkscope.errors import LinkscopeError
 from linkscope.launch.job import Request
 from linkscope.launch.run import default_output
@@ -21,7 +22,6 @@ from linkscope.report import check_files, check_text
 from linkscope.results.limits import Limits
 from linkscope.results.run_files import open_all
 from linkscope.results.run_stream import Run, open_run
-from linkscope.whole_file import write_whole
 
 
 def make_limits(path: Path, runs: Sequence[str], err: Console) -> int:

@@ -38,10 +38,10 @@ def choose(
     """Which method is fastest for each movement, memory and size? Exit code 3 where nothing can be answered."""
     from linkscope.cli.answering import answer
     from linkscope.codecs.tuner.formats import export
+    from linkscope.documents.whole_file import write_whole
     from linkscope.figures.run import Run
     from linkscope.messages.catalog import problem
     from linkscope.results.run_files import named
-    from linkscope.whole_file import write_whole
 
     if (export_as is None) != (output is None):
         raise problem("choose.export-alone")

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from rich.console import Console
 from rich.segment import Segment
 
-from linkscope.escaped import escaped
+from linkscope.documents.escaped import escaped
 
 
 class PlainNames(Console):

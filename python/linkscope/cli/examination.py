@@ -8,8 +8,8 @@ from typing import Any
 from rich.console import Console
 from rich.text import Text
 
+from linkscope.documents.escaped import escaped
 from linkscope.errors import LinkscopeError
-from linkscope.escaped import escaped
 from linkscope.launch.engines import ENGINES, NO_DESCRIPTION, describe, find_engines, machine_description
 from linkscope.launch.launcher.mpiexec import Mpiexec, find_mpiexec
 from linkscope.machine.discover import discover

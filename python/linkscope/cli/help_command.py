@@ -9,7 +9,7 @@ import typer
 
 from linkscope.cli import completing
 from linkscope.cli.app import app, out
-from linkscope.near_names import unknown
+from linkscope.messages.near_names import unknown
 
 _FACT = re.compile(r"\{(\w+)[^}]*\}")
 """A placeholder, which stands for a fact that only an answer has."""

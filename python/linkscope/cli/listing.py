@@ -20,7 +20,7 @@ from linkscope.launch.engines import (
 )
 from linkscope.launch.outlook import EXAMPLE, SuiteEstimate, example_estimate, suite_estimates
 from linkscope.machine.described import load_machine, machine_names
-from linkscope.near_names import unknown
+from linkscope.messages.near_names import unknown
 from linkscope.plan.patterns import PATTERNS
 from linkscope.plan.suite import load_suite, packaged_memories, packaged_methods, suite_names
 from linkscope.report import wording

@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from typing import Any, NoReturn
 
 from linkscope.cli.standard_streams import outlive_readers
+from linkscope.documents.escaped import escaped
 from linkscope.errors import LinkscopeError
-from linkscope.escaped import escaped
 
 INTERNAL_ERROR = 70
 """Exit code, as sysexits.h has it: neither an answer nor bad input."""

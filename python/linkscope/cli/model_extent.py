@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from linkscope.listed import listed
 from linkscope.machine.described import load_machine, machine_names
 from linkscope.machine.node import Node
+from linkscope.messages.listed import listed
 from linkscope.plan.modelled import with_meaning
 
 _MESSAGES = {

@@ -80,8 +80,8 @@ def _write(found: Answer, paths: Sequence[Path], study: str, output: Path) -> No
     """Write all numbers of an answer as .csv, or its page as .html."""
     import polars
 
+    from linkscope.documents.whole_file import write_whole
     from linkscope.render.data import frame_csv
-    from linkscope.whole_file import write_whole
 
     if output.suffix not in (".html", ".csv"):
         raise LinkscopeError(f"cannot write {output}: choose a name that ends in .html or .csv")

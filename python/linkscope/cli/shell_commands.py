@@ -8,7 +8,7 @@ import typer
 
 from linkscope.cli import completing
 from linkscope.cli.app import app
-from linkscope.near_names import unknown
+from linkscope.messages.near_names import unknown
 
 
 @app.command()

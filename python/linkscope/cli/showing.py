@@ -13,7 +13,7 @@ from linkscope.analysis.narrowed import Placed, by_share, involving, titled
 from linkscope.analysis.overview import Overview, overview
 from linkscope.cli.paging import paged
 from linkscope.errors import LinkscopeError
-from linkscope.near_names import unknown
+from linkscope.messages.near_names import unknown
 from linkscope.report import brief_text, terminal
 from linkscope.report.provenance import hosts, precision
 from linkscope.results.row import Row

@@ -22,7 +22,7 @@ def topology(
     from linkscope.answers.topology import to_json
     from linkscope.answers.topology import topology as answer
     from linkscope.cli.answering import printed
-    from linkscope.whole_file import write_whole
+    from linkscope.documents.whole_file import write_whole
 
     node = api.topology(machine)
     if as_json:

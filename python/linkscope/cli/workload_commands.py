@@ -11,7 +11,7 @@ import typer
 from linkscope.cli.app import AsJson, Commands, app, err, out, print_json
 from linkscope.cli.run_options import RunOptions, given, with_run_options
 from linkscope.errors import LinkscopeError
-from linkscope.near_names import unknown
+from linkscope.messages.near_names import unknown
 
 workloads = typer.Typer(
     cls=Commands,
@@ -132,11 +132,11 @@ def order(
     from linkscope.analysis.figures_in_parts import figures_of
     from linkscope.analysis.order_gain import measured_gain
     from linkscope.analysis.rank_order import rank_order
+    from linkscope.documents.whole_file import write_whole
     from linkscope.machine.paths import Paths
     from linkscope.report import rank_order_text
     from linkscope.results.run_file import RunFile
     from linkscope.results.run_stream import open_run
-    from linkscope.whole_file import write_whole
     from linkscope.workload.halo import halo, parse_cells
     from linkscope.workload.pattern_file import read_pattern
 

@@ -9,9 +9,9 @@ import polars
 
 from linkscope.figures.run import Run
 from linkscope.messages.catalog import problem
-from linkscope.order_statistics import t975
 from linkscope.results.replicates import MOST_FAILURES, WIDEST
 from linkscope.results.same_machine import same_machine
+from linkscope.statistics.ranks import t975
 
 _LINE = ["id", "place", "figure"]
 _QUANTITIES = ("value", "gbps", "seconds")

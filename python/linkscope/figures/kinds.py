@@ -14,10 +14,10 @@ from linkscope.figures.movement import movement, path, role
 from linkscope.figures.peak import Peak, peak
 from linkscope.figures.values import Quantity
 from linkscope.machine.paths import Paths, Traffic
+from linkscope.machine.traits import MemoryTraits, memory_traits, method_traits
 from linkscope.results.case_traffic import both_ways
 from linkscope.results.figure_class import LARGE, figure_class
 from linkscope.results.row import Row
-from linkscope.traits import MemoryTraits, memory_traits, method_traits
 
 Json = dict[str, Any]
 

@@ -7,8 +7,8 @@ from typing import Any
 
 from linkscope.figures.collective import Collective
 from linkscope.machine.paths import Paths, Traffic
+from linkscope.machine.traits import memory_traits, method_traits
 from linkscope.results.case_traffic import both_ways, traffic_of
-from linkscope.traits import memory_traits, method_traits
 
 Json = dict[str, Any]
 

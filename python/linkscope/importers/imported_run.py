@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from linkscope import __version__
+from linkscope.documents.whole_file import write_whole
 from linkscope.errors import LinkscopeError
 from linkscope.importers import importers
 from linkscope.importers.cases import Match, claimed, gpus_of, matches, movement, renamed, within
@@ -18,7 +19,6 @@ from linkscope.importers.outcome import outcome, sequence_of, sized
 from linkscope.importers.peer_output import NVLS, Figure, PeerOutput, Source
 from linkscope.machine.node import Device, Node
 from linkscope.results.run_file import FILE_SCHEMA, RunFile
-from linkscope.whole_file import write_whole
 
 Json = dict[str, Any]
 

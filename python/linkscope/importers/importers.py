@@ -17,7 +17,7 @@ from linkscope.importers import (
     transferbench,
 )
 from linkscope.importers.peer_output import PeerOutput, Source
-from linkscope.near_names import unknown
+from linkscope.messages.near_names import unknown
 from linkscope.results.printed_mark import is_marked
 
 

@@ -7,9 +7,9 @@ from dataclasses import asdict, replace
 from typing import Any
 
 from linkscope.importers.peer_output import GBPS, Figure
+from linkscope.machine.traits import method_traits
 from linkscope.results.row import Stats
 from linkscope.results.stats import scaled
-from linkscope.traits import method_traits
 
 Json = dict[str, Any]
 ALIKE = "the tool gives one figure of all flows: each is taken to have the same share"

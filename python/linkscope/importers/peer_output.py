@@ -13,10 +13,10 @@ from typing import Any, TypeVar
 
 import msgspec
 
+from linkscope.documents.escaped import escaped
+from linkscope.documents.typed import typed
 from linkscope.errors import LinkscopeError
-from linkscope.escaped import escaped
 from linkscope.results.row import Stats
-from linkscope.typed import typed
 
 Form = TypeVar("Form")
 

@@ -14,9 +14,9 @@ from pathlib import Path
 from typing import Any
 
 from linkscope.errors import LinkscopeError
-from linkscope.near_names import unknown
+from linkscope.machine.traits import MemoryTraits, MethodTraits
+from linkscope.messages.near_names import unknown
 from linkscope.plan.expand import EngineCatalog
-from linkscope.traits import MemoryTraits, MethodTraits
 
 Json = dict[str, Any]
 Variables = tuple[tuple[str, str], ...]

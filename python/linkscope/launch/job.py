@@ -13,6 +13,8 @@ from typing import Any
 import msgspec
 
 from linkscope import __version__
+from linkscope.documents.sizes import early_ends
+from linkscope.documents.typed_call import typed_fields
 from linkscope.errors import LinkscopeError
 from linkscope.launch import costs
 from linkscope.launch.engines import Engine, choose_engine, modelling_engine
@@ -43,8 +45,6 @@ from linkscope.plan.workload_cases import workload_notes
 from linkscope.results import calibration
 from linkscope.results.other_sizes import other_sizes
 from linkscope.results.run_file import FILE_SCHEMA, SCHEMA
-from linkscope.sizes import early_ends
-from linkscope.typed_call import typed_fields
 
 Json = dict[str, Any]
 

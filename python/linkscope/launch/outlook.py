@@ -18,7 +18,6 @@ from linkscope.launch.startable import startable
 from linkscope.machine.described import load_machine
 from linkscope.machine.discover import discover
 from linkscope.machine.node import Node
-from linkscope.packaged_suites import SUITES
 from linkscope.plan.budget import DEFAULT_ROUNDS, Costs
 from linkscope.plan.expand import expand
 from linkscope.plan.keyword import picked
@@ -27,6 +26,7 @@ from linkscope.plan.run_estimate import crowd_now, run_estimate
 from linkscope.plan.select import Selection, parse_duration, parse_precision, parse_rounds, selection
 from linkscope.plan.suite import Suite, load_suite, packaged_methods
 from linkscope.plan.whole_catalog import whole_catalog
+from linkscope.suites import SUITES
 
 EXAMPLE = "h200x4"
 """The described node that stands for a machine with GPUs where there is none."""

@@ -14,11 +14,11 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from linkscope.order_statistics import t975
 from linkscope.plan.budget import Costs, RoundLimits, most_telling_first
 from linkscope.plan.planned_case import PlannedCase
 from linkscope.results.replicates import MOST_FAILURES, folded
 from linkscope.results.row import Row
+from linkscope.statistics.ranks import t975
 
 Json = dict[str, Any]
 

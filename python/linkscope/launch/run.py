@@ -17,6 +17,7 @@ from pathlib import Path
 from types import FrameType
 from typing import Any
 
+from linkscope.documents.typed_call import typed_fields
 from linkscope.errors import LinkscopeError
 from linkscope.launch import costs
 from linkscope.launch.job import Job, Request, prepare
@@ -32,7 +33,6 @@ from linkscope.plan.select import with_unit
 from linkscope.plan.suite import suite_names
 from linkscope.results.row import Row
 from linkscope.results.run_file import RunFile, RunWriter
-from linkscope.typed_call import typed_fields
 
 Json = dict[str, Any]
 

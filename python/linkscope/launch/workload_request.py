@@ -7,14 +7,14 @@ from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any
 
+from linkscope.documents.sizes import parse_counts
+from linkscope.documents.typed_call import typed_fields
 from linkscope.errors import LinkscopeError
-from linkscope.near_names import unknown
+from linkscope.messages.near_names import unknown
 from linkscope.plan.application import Application, PatternApplication, without_gaps
 from linkscope.plan.suite import Suite, load_suite
 from linkscope.plan.workload_fields import application
 from linkscope.plan.workload_row import INTERFACES, MOST_RANKS, WorkloadRow
-from linkscope.sizes import parse_counts
-from linkscope.typed_call import typed_fields
 from linkscope.workload.pattern_file import read_pattern
 
 Json = dict[str, Any]

@@ -15,11 +15,11 @@ from typing import Any
 
 import msgspec
 
+from linkscope.documents.yaml_file import read_yaml
 from linkscope.errors import LinkscopeError
 from linkscope.machine.machine_file import MachineFile
 from linkscope.machine.node import ASSUMED, MOST_DEVICES, MOST_LINKS, Device, Link, Node
-from linkscope.near_names import unknown
-from linkscope.yaml_loader import read_yaml
+from linkscope.messages.near_names import unknown
 
 Json = dict[str, Any]
 

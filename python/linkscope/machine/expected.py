@@ -9,8 +9,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from linkscope.documents.yaml_file import read_yaml
 from linkscope.errors import LinkscopeError
-from linkscope.yaml_loader import read_yaml
 
 _PACKAGE = Path(__file__).resolve().parents[1]
 _PLACES = (_PACKAGE / "machines" / "expected", _PACKAGE.parents[1] / "machines" / "expected")

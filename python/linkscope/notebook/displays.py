@@ -17,6 +17,7 @@ from linkscope.analysis.workloads import WorkloadTable, workloads
 from linkscope.answers.answer import Answer
 from linkscope.answers.topology import topology
 from linkscope.displayed import Picture
+from linkscope.documents.whole_file import put_whole
 from linkscope.errors import LinkscopeError
 from linkscope.figures.run import Run
 from linkscope.machine.node import Node
@@ -36,7 +37,6 @@ from linkscope.report import (
 from linkscope.report.provenance import precision
 from linkscope.results.calibration import Calibration
 from linkscope.results.run_file import RunFile
-from linkscope.whole_file import put_whole
 
 FURTHER = (
     ("run.plot()", 'a matrix or a curve; run.plot("WORD"): one with that word in its title'),

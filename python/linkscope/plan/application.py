@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Protocol
 
 from linkscope.errors import LinkscopeError
-from linkscope.near_names import unknown
+from linkscope.messages.near_names import unknown
 from linkscope.workload.halo import DECKS as HALO_DECKS
 from linkscope.workload.halo import STEPS, HaloDeck, halo, largest_that_fits
 from linkscope.workload.particles import CYCLES, particles, rank_grid

@@ -8,10 +8,10 @@ from itertools import product
 from math import prod
 from typing import Any
 
+from linkscope.documents.sizes import format_bytes, parse_counts
 from linkscope.machine.node import Node
+from linkscope.machine.traits import MemoryTraits, assumed_memory
 from linkscope.plan.suite_row import Allocation, End, SuiteRow, Variant
-from linkscope.sizes import format_bytes, parse_counts
-from linkscope.traits import MemoryTraits, assumed_memory
 
 Json = dict[str, Any]
 

@@ -7,12 +7,12 @@ from dataclasses import dataclass, field, replace
 from itertools import accumulate, islice
 from typing import Any
 
+from linkscope.machine.traits import method_traits
 from linkscope.plan.axes import region_bytes
 from linkscope.plan.case_groups import case_groups
 from linkscope.plan.flows import ends_of
 from linkscope.plan.planned_case import PlannedCase
 from linkscope.plan.schedule_cost import state_bytes, transfer_s
-from linkscope.traits import method_traits
 
 Json = dict[str, Any]
 

@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from linkscope.machine.traits import method_traits
 from linkscope.plan.flows import ends_of
 from linkscope.plan.planned_case import PlannedCase
-from linkscope.traits import method_traits
 
 Json = dict[str, Any]
 

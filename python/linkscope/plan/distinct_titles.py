@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from linkscope.listed import listed
+from linkscope.documents.sizes import format_bytes
+from linkscope.messages.listed import listed
+from linkscope.messages.telling_apart import telling_apart
 from linkscope.plan.suite_row import SuiteRow
 from linkscope.plan.workload_row import WorkloadRow
-from linkscope.sizes import format_bytes
-from linkscope.telling_apart import telling_apart
 
 AnyRow = SuiteRow | WorkloadRow
 

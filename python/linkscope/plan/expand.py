@@ -8,9 +8,11 @@ from dataclasses import dataclass, field, replace
 from itertools import permutations
 from typing import Any
 
+from linkscope.documents.sizes import parse_counts
 from linkscope.errors import LinkscopeError
 from linkscope.machine.node import Device, Node
 from linkscope.machine.paths import Paths
+from linkscope.machine.traits import LABEL, MemoryTraits, MethodTraits, assumed_memory, assumed_method, label_of
 from linkscope.machine.vendor import VENDORS, vendor_of
 from linkscope.plan.axes import AxisPoint, point_count, points
 from linkscope.plan.candidates import Candidates, FlowLayout, Slot, host_memories
@@ -26,8 +28,6 @@ from linkscope.plan.suite_row import SuiteRow
 from linkscope.plan.unsupported import unsupported
 from linkscope.plan.vendor import own_variants
 from linkscope.plan.workload_cases import workload_cases
-from linkscope.sizes import parse_counts
-from linkscope.traits import LABEL, MemoryTraits, MethodTraits, assumed_memory, assumed_method, label_of
 
 Json = dict[str, Any]
 

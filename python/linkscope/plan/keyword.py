@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Sequence
 
 from linkscope.errors import LinkscopeError
-from linkscope.near_names import near_names
+from linkscope.messages.near_names import near_names
 from linkscope.plan.other_tools import meant_instead
 from linkscope.plan.planned_case import PlannedCase
 from linkscope.plan.suite import Suite, load_suite, suite_names

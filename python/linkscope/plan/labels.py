@@ -7,12 +7,12 @@ from functools import cache
 from itertools import permutations
 from typing import Any
 
+from linkscope.documents.sizes import format_bytes
 from linkscope.machine.paths import Paths
+from linkscope.machine.traits import MethodTraits
 from linkscope.plan.axes import AxisPoint, Varied, region_bytes
 from linkscope.plan.candidates import FlowLayout, tier_of
 from linkscope.plan.suite_row import SuiteRow
-from linkscope.sizes import format_bytes
-from linkscope.traits import MethodTraits
 
 Json = dict[str, Any]
 

@@ -6,12 +6,12 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from linkscope.documents.sizes import format_bytes
 from linkscope.errors import LinkscopeError
 from linkscope.machine.node import Device, Node
+from linkscope.machine.traits import MemoryTraits
 from linkscope.plan.candidates import host_memories, nearest_gpu, nearest_numa
 from linkscope.plan.schedule_memory import held_bytes
-from linkscope.sizes import format_bytes
-from linkscope.traits import MemoryTraits
 from linkscope.workload.schedule import Schedule
 
 _USABLE = {"gpu": 0.9, "numa": 0.7}

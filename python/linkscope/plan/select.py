@@ -6,15 +6,15 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
+from linkscope.documents.sizes import parse_sizes
 from linkscope.errors import LinkscopeError
 from linkscope.machine.node import Node
-from linkscope.near_names import unknown
+from linkscope.machine.traits import MethodTraits, assumed_method
+from linkscope.messages.near_names import unknown
 from linkscope.plan.budget import RoundLimits
 from linkscope.plan.suite import Suite
 from linkscope.plan.suite_row import SuiteRow
 from linkscope.plan.workload_row import INTERFACES, WorkloadRow
-from linkscope.sizes import parse_sizes
-from linkscope.traits import MethodTraits, assumed_method
 
 CLOCKS = ("device", "host", "batch")
 _SECONDS = {"ms": 1e-3, "s": 1.0, "": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0}

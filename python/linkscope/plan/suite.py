@@ -10,10 +10,11 @@ from typing import Any
 
 import msgspec
 
+from linkscope.documents.sizes import parse_counts, parse_size, parse_sizes
+from linkscope.documents.yaml_file import SuiteLoader, YamlFile, read_yaml
 from linkscope.errors import LinkscopeError
 from linkscope.machine.described import machine_names
-from linkscope.near_names import unknown
-from linkscope.packaged_suites import SUITES, packaged_suites
+from linkscope.messages.near_names import unknown
 from linkscope.plan.other_tools import meant_instead, nearly_meant
 from linkscope.plan.patterns import GROWING, OF_MEMBERS, PATTERNS
 from linkscope.plan.suite_file import ADVICE, ListedUnder, SuiteFile
@@ -22,8 +23,7 @@ from linkscope.plan.suite_words import suite_with
 from linkscope.plan.variant_settings import check_settings
 from linkscope.plan.workload_fields import workload_row
 from linkscope.plan.workload_row import INTERFACES, WorkloadRow
-from linkscope.sizes import parse_counts, parse_size, parse_sizes
-from linkscope.yaml_loader import SuiteLoader, YamlFile, read_yaml
+from linkscope.suites import SUITES, packaged_suites
 
 Json = dict[str, Any]
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
 from linkscope.errors import LinkscopeError
-from linkscope.near_names import unknown
+from linkscope.messages.near_names import unknown
 from linkscope.plan.suite import packaged_memories, packaged_methods
 
 if TYPE_CHECKING:

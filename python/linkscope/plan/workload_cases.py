@@ -6,9 +6,11 @@ from collections.abc import Iterator, Sequence
 from itertools import product
 from typing import TYPE_CHECKING, Any
 
+from linkscope.documents.sizes import parse_counts
 from linkscope.errors import LinkscopeError
 from linkscope.machine.node import Node
 from linkscope.machine.paths import Paths
+from linkscope.machine.traits import LABEL, label_of
 from linkscope.machine.vendor import vendor_of
 from linkscope.plan.application import isolated
 from linkscope.plan.candidates import host_memories
@@ -22,8 +24,6 @@ from linkscope.plan.vendor import own_variants
 from linkscope.plan.workload_labels import workload_id, workload_labels
 from linkscope.plan.workload_point import Sent, WorkloadPoint, WorkloadSetting
 from linkscope.plan.workload_row import INTERFACES, MOST_RANKS, WorkloadRow
-from linkscope.sizes import parse_counts
-from linkscope.traits import LABEL, label_of
 from linkscope.workload.schedule import Schedule
 
 if TYPE_CHECKING:

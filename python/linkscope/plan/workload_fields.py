@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+from linkscope.documents.sizes import parse_counts
 from linkscope.errors import LinkscopeError
 from linkscope.plan.application import Application, HaloApplication, ParticleApplication
 from linkscope.plan.suite_row import Variant
 from linkscope.plan.workload_row import MOST_RANKS, Baseline, WorkloadRow
-from linkscope.sizes import parse_counts
 from linkscope.workload.halo import parse_cells
 from linkscope.workload.particles import parse_grid
 

@@ -22,6 +22,7 @@ from linkscope.answers.questions import QUESTIONS, ask
 from linkscope.answers.side_by_side import curves, names, side_by_side
 from linkscope.answers.tables import TEST, tables
 from linkscope.answers.tiles import Tile, tiles
+from linkscope.documents.whole_file import put_whole
 from linkscope.errors import LinkscopeError
 from linkscope.figures.columns import RATE
 from linkscope.figures.run import Run
@@ -32,7 +33,6 @@ from linkscope.render.html import packed, template
 from linkscope.render.svg.node import draw
 from linkscope.render.svg.node_colours import Checked, reached
 from linkscope.render.terminal import node_name
-from linkscope.whole_file import put_whole
 
 MOST_TABLES = 60
 """Tables of a chapter; the list of all results has what the others hold."""

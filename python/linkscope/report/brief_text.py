@@ -21,7 +21,7 @@ from linkscope.analysis.matrices import Matrix
 from linkscope.analysis.model_gaps import gaps_of
 from linkscope.analysis.overview import Overview
 from linkscope.analysis.summary import Summary, TableSummary
-from linkscope.listed import listed
+from linkscope.messages.listed import listed
 from linkscope.report import by_size_text, explain_text, model_gaps_text, wording, workload_text
 from linkscope.report.cell_grid import Notes, Parts, parts_of, print_parts, width_of
 from linkscope.report.odd_text import imprecision, odd

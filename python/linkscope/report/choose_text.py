@@ -12,7 +12,6 @@ from linkscope.analysis.choose import ANY, Choice, Choices, Question
 from linkscope.analysis.size_ranges import AS_GOOD, Crossover, SizeRange
 from linkscope.analysis.way import interface
 from linkscope.analysis.workloads import WorkloadTable
-from linkscope.packaged_suites import packaged_suites
 from linkscope.report import wording, workload_text
 from linkscope.report.choose_caveats import (
     FEWEST_RUNS,
@@ -21,6 +20,7 @@ from linkscope.report.choose_caveats import (
     one_way,
 )
 from linkscope.report.choose_costs import cost_range, percent
+from linkscope.suites import packaged_suites
 
 MOST_LINES = 40
 INDENT = 2

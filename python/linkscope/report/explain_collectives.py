@@ -9,7 +9,7 @@ from rich.text import Text
 
 from linkscope.analysis.conditions import differing
 from linkscope.analysis.known_collectives import JudgedCollective
-from linkscope.listed import listed
+from linkscope.messages.listed import listed
 from linkscope.report import wording
 from linkscope.report.grid import empty_grid
 

@@ -20,7 +20,7 @@ from linkscope.analysis.latencies import TOLERANCE, JudgedLatency
 from linkscope.analysis.layers import Added
 from linkscope.analysis.ledger import SATURATED, SIBLINGS, SIZE, Ledger
 from linkscope.analysis.left_out import OF_CPUS, OF_PROCESSES, OF_WORKLOADS, TOGETHER
-from linkscope.listed import listed
+from linkscope.messages.listed import listed
 from linkscope.report import wording
 from linkscope.report.explain_collectives import as_known, larger, left_open, print_collectives, worst_of_each
 from linkscope.report.grid import empty_grid

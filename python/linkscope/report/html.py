@@ -27,6 +27,7 @@ from linkscope.analysis.explain import Diagnosis, explain
 from linkscope.analysis.model_gaps import gaps_of
 from linkscope.analysis.overview import overview
 from linkscope.analysis.summary import Table
+from linkscope.documents.whole_file import put_whole
 from linkscope.errors import LinkscopeError
 from linkscope.report import model_gaps_text, wording, workload_text
 from linkscope.report.curve_svg import clocks, mark, styles
@@ -44,7 +45,6 @@ from linkscope.report.series_band import MOST_SERIES
 from linkscope.report.workload_svg import parts_shown, workload_svg
 from linkscope.results.row import Row
 from linkscope.results.run_file import RunFile
-from linkscope.whole_file import put_whole
 
 MOST_BYTES = 5_000_000
 MOST_CELLS = (4000, 1000, 250)

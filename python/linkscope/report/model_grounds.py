@@ -10,9 +10,9 @@ from linkscope.analysis.choose import ANY, Choices
 from linkscope.analysis.explain import Diagnosis
 from linkscope.analysis.size_ranges import AS_GOOD
 from linkscope.analysis.way import interface
-from linkscope.listed import listed
 from linkscope.machine.described import is_packaged
 from linkscope.machine.node import ASSUMED, Node
+from linkscope.messages.listed import listed
 from linkscope.report import wording
 from linkscope.results.study import studies_of
 

@@ -13,12 +13,12 @@ from linkscope.analysis.headline import headline
 from linkscope.analysis.spoilers import spoilers
 from linkscope.analysis.summary import DEFAULT_PRECISION
 from linkscope.machine.node import Node
+from linkscope.machine.traits import method_traits
 from linkscope.messages.catalog import sentence
 from linkscope.report import wording
 from linkscope.results.other_sizes import other_sizes
 from linkscope.results.row import Row, origin_name
 from linkscope.results.run_file import RunFile
-from linkscope.traits import method_traits
 
 Header = dict[str, Any]
 

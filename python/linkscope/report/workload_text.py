@@ -11,9 +11,9 @@ from rich.text import Text
 
 from linkscope.analysis.schedule_times import LinkLoad, PhaseTime, RankTime, ScheduleTimes
 from linkscope.analysis.workloads import PARTICLES, NotTimed, TimedWay, WorkloadTable, workloads
-from linkscope.listed import listed
 from linkscope.machine.node import Node
 from linkscope.machine.paths import Paths
+from linkscope.messages.listed import listed
 from linkscope.report import direct_text, wording
 from linkscope.report.grid import empty_grid
 from linkscope.results.row import Row

@@ -14,12 +14,12 @@ import msgspec
 from msgspec import Meta
 
 from linkscope.displayed import Displayed
+from linkscope.documents.escaped import escaped
+from linkscope.documents.typed import typed
 from linkscope.errors import LinkscopeError
-from linkscope.escaped import escaped
 from linkscope.machine.node import Node
-from linkscope.order_statistics import t975
 from linkscope.results.kept_file import KeptFolder
-from linkscope.typed import typed
+from linkscope.statistics.ranks import t975
 
 Json = dict[str, Any]
 

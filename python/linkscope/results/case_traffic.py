@@ -6,7 +6,7 @@ from typing import Any
 
 from linkscope.machine.node import Node
 from linkscope.machine.paths import Traffic
-from linkscope.traits import method_traits
+from linkscope.machine.traits import method_traits
 
 
 def traffic_of(case: dict[str, Any], node: Node) -> tuple[list[Traffic], list[int]]:

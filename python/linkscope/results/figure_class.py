@@ -5,7 +5,7 @@ from __future__ import annotations
 from enum import IntEnum
 from typing import Any
 
-from linkscope.traits import memory_traits, method_traits
+from linkscope.machine.traits import memory_traits, method_traits
 
 Json = dict[str, Any]
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from linkscope.whole_file import put_whole
+from linkscope.documents.whole_file import put_whole
 
 
 @dataclass(frozen=True)

@@ -9,8 +9,8 @@ import msgspec
 import yaml
 from msgspec import Meta
 
+from linkscope.documents.yaml_file import read_yaml
 from linkscope.errors import LinkscopeError
-from linkscope.yaml_loader import read_yaml
 
 SCHEMA = 1
 MOST_BYTES = 16 << 20

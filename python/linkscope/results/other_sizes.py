@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from linkscope.documents.sizes import format_bytes, parse_sizes
 from linkscope.errors import LinkscopeError
-from linkscope.listed import listed
-from linkscope.sizes import format_bytes, parse_sizes
+from linkscope.messages.listed import listed
 
 Json = dict[str, Any]
 Row = tuple[str, str]

@@ -7,12 +7,12 @@ from typing import Annotated, Any, Literal, TypedDict
 import msgspec
 from msgspec import Meta
 
-from linkscope.escaped import escaped
+from linkscope.documents.escaped import escaped
+from linkscope.documents.typed import MisfitError, typed
 from linkscope.machine.identity import Identity
 from linkscope.machine.node import Node
 from linkscope.machine.state import MachineState
 from linkscope.results.stats import LARGEST, Natural, Number
-from linkscope.typed import MisfitError, typed
 
 Json = dict[str, Any]
 

@@ -13,11 +13,11 @@ from itertools import chain
 
 from msgspec.structs import astuple, replace
 
-from linkscope.order_statistics import reciprocal_median, t975
 from linkscope.results.member_time import of_replicates
 from linkscope.results.row import Aggregate, FlowResult, Row
 from linkscope.results.spread import middle, modes_of, why_wide
 from linkscope.results.stats import Stats
+from linkscope.statistics.ranks import reciprocal_median, t975
 
 OF_SAMPLES = "the interval is their range"
 """So says an engine's note on a replicate of few samples; the interval between replicates is another."""

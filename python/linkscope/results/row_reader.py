@@ -9,10 +9,10 @@ from typing import Any, cast
 import msgspec
 from msgspec.structs import force_setattr
 
+from linkscope.documents.typed import misfit
 from linkscope.results.records import Json, checked_case, decoded, may_control
 from linkscope.results.row import ROWS, FlowResult, Row
 from linkscope.results.stats import Stats
-from linkscope.typed import misfit
 
 _NOTHING = FlowResult.__struct_defaults__[-1]
 

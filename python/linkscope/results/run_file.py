@@ -14,15 +14,15 @@ from pathlib import Path
 from typing import Any
 
 from linkscope.displayed import Displayed, Picture, displays
+from linkscope.documents.typed_call import typed_call
 from linkscope.errors import LinkscopeError
 from linkscope.machine.node import Node
-from linkscope.near_names import near_names
+from linkscope.messages.near_names import near_names
 from linkscope.results.figure_class import figure_class
 from linkscope.results.records import checked_header, checked_state, decoded
 from linkscope.results.replicates import folded
 from linkscope.results.row import Row
 from linkscope.results.row_reader import RowReader
-from linkscope.typed_call import typed_call
 
 Json = dict[str, Any]
 

@@ -7,8 +7,8 @@ from typing import Annotated
 
 from msgspec import Meta, Struct
 
-from linkscope.order_statistics import interval_rank, percentile
 from linkscope.statistics.interval import UNKNOWN_FROM
+from linkscope.statistics.ranks import interval_rank, percentile
 
 LARGEST = 1 << 53
 """Bytes and counts that a float still holds."""

@@ -10,8 +10,8 @@ from typing import Annotated, Literal, TypeAlias
 import msgspec
 from msgspec import Meta
 
-from linkscope.near_names import unknown
-from linkscope.yaml_loader import read_yaml
+from linkscope.documents.yaml_file import read_yaml
+from linkscope.messages.near_names import unknown
 
 STUDIES = Path(__file__).resolve().parents[1] / "studies"
 Text = Annotated[str, Meta(min_length=1, max_length=600)]

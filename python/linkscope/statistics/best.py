@@ -12,8 +12,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from statistics import fmean, median, stdev
 
-from linkscope.order_statistics import t975
 from linkscope.statistics.interval import UNKNOWN_FROM, Interval
+from linkscope.statistics.ranks import t975
 
 AS_GOOD = 0.01
 """Nobody chooses by a smaller relative difference."""

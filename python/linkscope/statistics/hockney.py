@@ -6,8 +6,8 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from linkscope.order_statistics import t975
 from linkscope.statistics.interval import Interval
+from linkscope.statistics.ranks import t975
 
 TOLERANCE = 0.03
 """A line that is this close to all times describes them: no real curve is straight."""

@@ -12,8 +12,8 @@ from statistics import NormalDist
 
 import polars
 
-from linkscope.order_statistics import t975
 from linkscope.statistics.many import discoveries
+from linkscope.statistics.ranks import t975
 from linkscope.statistics.students_t import two_sided
 
 Frame = polars.DataFrame

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from linkscope.escaped import escaped
+from linkscope.documents.escaped import escaped
 from linkscope.workload.protobuf import delimited, signed, wire_fields
 
 COMPUTE, SEND, RECEIVE, COLLECTIVE = 4, 5, 6, 7

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
+from linkscope.documents.escaped import escaped
 from linkscope.errors import LinkscopeError
-from linkscope.escaped import escaped
 
 MOST_BYTES = 256 << 20
 MOST_LINES = 4_000_000

@@ -14,7 +14,7 @@ from linkscope.figures.columns import ASKED
 from linkscope.figures.run import Run
 from linkscope.messages.finding import Finding, note
 from linkscope.messages.methods import method_name
-from linkscope.telling_apart import telling_apart
+from linkscope.messages.telling_apart import telling_apart
 
 _NAMES = {"movement": Column("movement", Kind.NAME), "path": Column("path", Kind.PATH), "called": Column("called")}
 _USUAL = ("device", "pinned")

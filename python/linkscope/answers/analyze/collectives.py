@@ -15,9 +15,9 @@ from linkscope.answers.analyze.comparing import DESCRIBED, alike, alone, usable
 from linkscope.answers.answer import Answer, Column, Kind
 from linkscope.figures.columns import SCHEMA as RESULTS
 from linkscope.figures.run import Run
+from linkscope.machine.traits import method_traits
 from linkscope.messages.finding import Finding, note
 from linkscope.results.row import Row
-from linkscope.traits import method_traits
 
 Json = dict[str, Any]
 

@@ -10,7 +10,7 @@ from linkscope.answers.questions import QUESTIONS, ask
 from linkscope.answers.run_head import run_head
 from linkscope.figures.run import Run
 from linkscope.messages.finding import note
-from linkscope.near_names import unknown
+from linkscope.messages.near_names import unknown
 
 
 def answer(run: Run, questions: Sequence[str] = ()) -> Answer:

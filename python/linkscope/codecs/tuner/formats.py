@@ -9,7 +9,7 @@ from linkscope.codecs.tuner import inductor, mpich, nccl, open_mpi, own, ucc, uc
 from linkscope.codecs.tuner.exported import Exported
 from linkscope.figures.run import Run
 from linkscope.messages.catalog import problem
-from linkscope.near_names import unknown
+from linkscope.messages.near_names import unknown
 
 
 @dataclass(frozen=True)

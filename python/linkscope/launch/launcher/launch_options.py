@@ -19,7 +19,7 @@ from linkscope.launch.launcher.launcher import Launcher
 from linkscope.launch.launcher.local import Local
 from linkscope.launch.launcher.mpiexec import Mpiexec, find_mpiexec, library_of
 from linkscope.launch.launcher.srun import Srun, is_only_host, unreachable
-from linkscope.near_names import unknown
+from linkscope.messages.near_names import unknown
 from linkscope.plan.case_groups import uses_mpi
 
 Json = dict[str, Any]

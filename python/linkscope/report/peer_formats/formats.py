@@ -8,7 +8,7 @@ from shlex import quote
 from typing import Any
 
 from linkscope.errors import LinkscopeError
-from linkscope.near_names import unknown
+from linkscope.messages.near_names import unknown
 from linkscope.report.peer_formats import nccl_tests, nvbandwidth, osu
 from linkscope.results.printed_mark import printed_mark
 from linkscope.results.row import Row

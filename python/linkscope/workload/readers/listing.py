@@ -8,8 +8,8 @@ from typing import Annotated
 import msgspec
 from msgspec import Meta
 
+from linkscope.documents.escaped import escaped
 from linkscope.errors import LinkscopeError
-from linkscope.escaped import escaped
 from linkscope.workload.pattern_text import LARGEST, LONGEST_S, MOST_MESSAGES, MOST_RANKS, PatternText
 from linkscope.workload.schedule import Message, Phase
 

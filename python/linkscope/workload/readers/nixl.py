@@ -13,12 +13,12 @@ from typing import Annotated, Any
 import msgspec
 from msgspec import Meta
 
+from linkscope.documents.typed import MisfitError, typed
+from linkscope.documents.yaml_file import read_yaml
 from linkscope.errors import LinkscopeError
-from linkscope.typed import MisfitError, typed
 from linkscope.workload.pattern_text import LONGEST_S, PatternText
 from linkscope.workload.readers import matrix
 from linkscope.workload.schedule import Phase
-from linkscope.yaml_loader import read_yaml
 
 Pause = Annotated[float, Meta(ge=0, le=LONGEST_S)]
 

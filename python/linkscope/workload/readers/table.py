@@ -8,8 +8,8 @@ from __future__ import annotations
 import csv
 from collections.abc import Iterator
 
+from linkscope.documents.escaped import escaped
 from linkscope.errors import LinkscopeError
-from linkscope.escaped import escaped
 from linkscope.workload.pattern_text import PatternText
 from linkscope.workload.schedule import Message, Phase
 

@@ -10,7 +10,7 @@ from functools import cache, wraps
 from typing import Any, Literal, ParamSpec, TypeVar, Union, get_args, get_origin, get_type_hints
 
 from linkscope.errors import LinkscopeError
-from linkscope.near_names import unknown
+from linkscope.messages.near_names import unknown
 
 Given = ParamSpec("Given")
 Result = TypeVar("Result")

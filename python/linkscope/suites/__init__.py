@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-SUITES = Path(__file__).resolve().parent / "suites"
+SUITES = Path(__file__).resolve().parent
 
 
 def packaged_suites() -> frozenset[str]:

@@ -9,9 +9,9 @@ from typing import Any
 
 import yaml
 
+from linkscope.documents.escaped import escaped
+from linkscope.documents.typed import Form, MisfitError, Steps, typed
 from linkscope.errors import LinkscopeError
-from linkscope.escaped import escaped
-from linkscope.typed import Form, MisfitError, Steps, typed
 
 try:
     from yaml import CSafeLoader as YamlLoader

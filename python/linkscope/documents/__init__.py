@@ -1,0 +1,1 @@
+"""Documents: what is read from outside and written for others: checked, escaped, whole."""
