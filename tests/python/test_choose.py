@@ -426,7 +426,7 @@ def test_json_holds_what_the_terminal_says(capsys: pytest.CaptureFixture[str]) -
         main(["choose", str(recorded.HEALTHY), "--json"])
     assert left.value.code == 0
     found = json.loads(capsys.readouterr().out)
-    assert {"choose.fastest", "choose.ranges", "choose.costs", "choose.crossovers"} == set(found["tables"])
+    assert {"choose.fastest", "choose.ranges", "choose.costs"} == set(found["tables"])
     assert (found["outcome"], found["exit_code"]) == (None, 0)
 
 

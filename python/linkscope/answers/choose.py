@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from difflib import get_close_matches
 from itertools import combinations
@@ -37,21 +37,16 @@ _APART = 2.0
 _NVLS_OFF = "NCCL_NVLS_ENABLE=0"
 _KERNELS = ("kernel-", "bulk-copy")
 """How methods begin whose repeats are one launch by the device's clock."""
+_WORDS, _NUMBER = polars.String, polars.Float64
 _RANGES: dict[str, Any] = {
-    **{"task": polars.Int32, "question": polars.String, "movement": polars.String, "tier": polars.String},
-    **{"memories": polars.String, "conditions": polars.List(polars.String), "sizes": polars.List(polars.Int64)},
-    **{"best": polars.List(polars.String), "fastest": polars.String, "nearest": polars.String},
-    **{"nearest_extra": polars.List(polars.Float64), "others": polars.List(polars.Float64)},
+    **{"task": polars.Int32, **dict.fromkeys(("question", "movement", "tier", "memories"), _WORDS)},
+    **{"conditions": polars.List(_WORDS), "sizes": polars.List(polars.Int64), "best": polars.List(_WORDS)},
+    **{"fastest": _WORDS, "nearest": _WORDS, "extra": polars.List(_NUMBER), "others": polars.List(_NUMBER)},
 }
 _COSTS: dict[str, Any] = {
-    **{"task": polars.Int32, "question": polars.String, "bytes": polars.Int64, "method": polars.String},
-    **{"way": polars.String, "seconds": polars.Float64, "seconds_low": polars.Float64, "seconds_high": polars.Float64},
-    **{"extra": polars.Float64, "best": polars.Boolean, "mark": polars.String},
-}
-_CROSSOVERS: dict[str, Any] = {
-    **{"task": polars.Int32, "question": polars.String, "before": polars.String, "after": polars.String},
-    **{"bytes": polars.Float64, "bytes_low": polars.Float64, "bytes_high": polars.Float64},
-    **{"always": polars.String, "extra": polars.Float64},
+    **{"task": polars.Int32, "question": _WORDS, "bytes": polars.Int64, "way": _WORDS, "method": _WORDS},
+    **dict.fromkeys(("seconds", "seconds_low", "seconds_high", "extra"), _NUMBER),
+    **{"best": polars.Boolean, "mark": _WORDS},
 }
 
 
@@ -69,7 +64,7 @@ def answer(*runs: Run, table: str | None = None) -> Answer:
     headline, outcome = _headline(heads, found, told)
     steps = tuple(_next(runs, told))
     first = _first(told or found, runs[-1].library, _LINES - _FIXED - _height([headline], findings, steps))
-    details = (_ranges(told, runs[-1].library), _costs(told, runs[-1].library), _crossovers(told, runs[-1].library))
+    details = (_ranges(told, runs[-1].library), _costs(told, runs[-1].library))
     return Answer(
         question="choose",
         runs=tuple(heads),
@@ -78,7 +73,7 @@ def answer(*runs: Run, table: str | None = None) -> Answer:
         findings=findings,
         tables=(first, *details) if told or found else (),
         next=steps,
-        details=tuple(_details(found)),
+        details=tuple(_details(found, runs[-1].library)),
     )
 
 
@@ -180,7 +175,14 @@ def _notes(runs: Sequence[Run], found: Sequence[Choice], told: Sequence[Choice])
         yield note("choose.left-out", cases=left_out, path=str(runs[0].path))
 
 
-def _details(found: Sequence[Choice]) -> Iterator[Finding]:
+def _details(found: Sequence[Choice], library: str) -> Iterator[Finding]:
+    for one in found:
+        for cross in one.crossovers:
+            names = {"before": method_name(cross.before, library), "after": method_name(cross.after, library)}
+            yield note("choose.crossover", task=title(one), at=cross.at, size=cross.at.value, **names)
+        if one.always is not None and len(one.ranges) > 1 and not (one.undecided or one.assumed):
+            name, extra = one.always
+            yield note("choose.always", task=title(one), method=method_name(name, library), extra=extra)
     lost = [one for one in found if not one.ranges]
     apart = max((one.disagreement for one in found), default=0.0)
     if apart > 0.01:
@@ -218,14 +220,9 @@ def _first(told: Sequence[Choice], library: str, room: int) -> Table:
     count = len(found)
     while count and height(found[:count]) + (count < len(found)) > room:
         count -= 1
-    frame = polars.DataFrame(
-        [(one.heading, one.what, one.fastest, list(one.others or ())) for one in found],
-        schema={
-            **dict.fromkeys(("heading", "what", "fastest"), polars.String),
-            "others": polars.List(polars.Float64),
-        },
-        orient="row",
-    )
+    lines = [(one.heading, one.what, one.fastest, list(one.others or ())) for one in found]
+    schema: dict[str, Any] = {**dict.fromkeys(("heading", "what", "fastest"), _WORDS), "others": polars.List(_NUMBER)}
+    frame = polars.DataFrame(lines, schema=schema, orient="row")
     columns = (Column("what"), Column("fastest"), Column("others", Kind.CHANGE))
     return Table("choose.fastest", frame, columns, group="heading", first=count)
 
@@ -247,68 +244,39 @@ def _shown(finding: Finding) -> str:
 def _ranges(told: Sequence[Choice], library: str) -> Table:
     lines = []
     for number, one in enumerate(told):
+        about = (number, title(one), one.task.movement, one.task.line["tier"], one.task.memories, conditions(one))
         for span in one.ranges:
             partly = {name for name, *_ in span.partly}
-            near = min(span.excess, key=lambda one: one[0] in partly, default=None)
-            lines.append(
-                {
-                    **{"task": number, "question": title(one), "movement": one.task.movement},
-                    **{"tier": one.task.line["tier"], "memories": one.task.memories, "conditions": conditions(one)},
-                    **{"sizes": [int(span.first), int(span.last)], "best": list(span.best)},
-                    "fastest": best_words(span, one.rivals, library),
-                    "nearest": method_name(near[0], library) if near else None,
-                    "nearest_extra": list(near[1:]) if near else None,
-                    "others": others(span),
-                }
-            )
-    columns = (
-        *(Column("sizes", Kind.SIZE), Column("fastest"), Column("nearest"), Column("nearest_extra", Kind.CHANGE)),
-    )
-    frame = polars.DataFrame(lines, schema=_RANGES, orient="row")
-    return Table("choose.ranges", frame, columns, group="question", detail=True)
+            name, *extra = min(span.excess, key=lambda worse: worse[0] in partly, default=(None,))
+            sizes, words = [int(span.first), int(span.last)], best_words(span, one.rivals, library)
+            near = method_name(name, library) if name else None
+            lines.append((*about, sizes, list(span.best), words, near, extra, list(others(span) or ())))
+    columns = (Column("sizes", Kind.SIZE), Column("fastest"), Column("nearest"), Column("extra", Kind.CHANGE))
+    return _detail("choose.ranges", lines, _RANGES, columns)
 
 
 def _costs(told: Sequence[Choice], library: str) -> Table:
     lines = []
     for number, one in enumerate(told):
+        about = number, title(one)
         for size in one.sizes:
             found = costs_at(one.rivals, size)
             first = best(found)
-            for name in sorted(found, key=lambda name: found[name].value):
-                cost = found[name]
-                lines.append(
-                    {
-                        **{"task": number, "question": title(one), "bytes": int(size), "way": name},
-                        **{"method": method_name(name, library), "seconds": cost.value, "seconds_low": cost.low},
-                        **{"seconds_high": cost.high, "extra": difference(one.rivals, name, size)},
-                        **{"best": name in first, "mark": " =" if name in first and len(first) > 1 else ""},
-                    }
-                )
+            for name, cost in sorted(found.items(), key=lambda item: item[1].value):
+                ties = name in first
+                times = cost.value, cost.low, cost.high, difference(one.rivals, name, size)
+                mark = " =" if ties and len(first) > 1 else ""
+                lines.append((*about, int(size), name, method_name(name, library), *times, ties, mark))
     columns = (
         *(Column("bytes", Kind.SIZE), Column("method"), Column("seconds", Kind.TIME, interval=True)),
         Column("extra", Kind.CHANGE, mark="mark"),
     )
-    frame = polars.DataFrame(lines, schema=_COSTS, orient="row")
-    return Table("choose.costs", frame, columns, group="question", detail=True)
+    return _detail("choose.costs", lines, _COSTS, columns)
 
 
-def _crossovers(told: Sequence[Choice], library: str) -> Table:
-    lines = [
-        {
-            **{"task": number, "question": title(one), "before": method_name(cross.before, library)},
-            **{"after": method_name(cross.after, library), "bytes": cross.at.value},
-            **{"bytes_low": cross.at.low, "bytes_high": cross.at.high},
-            **({"always": method_name(one.always[0], library), "extra": one.always[1]} if one.always else {}),
-        }
-        for number, one in enumerate(told)
-        for cross in one.crossovers
-    ]
-    columns = (
-        *(Column("bytes", Kind.SIZE, interval=True), Column("before"), Column("after"), Column("always")),
-        Column("extra", Kind.CHANGE),
-    )
-    frame = polars.DataFrame(lines, schema=_CROSSOVERS, orient="row")
-    return Table("choose.crossovers", frame, columns, group="question", detail=True)
+def _detail(key: str, lines: Sequence[Any], schema: Mapping[str, Any], columns: tuple[Column, ...]) -> Table:
+    frame = polars.DataFrame(lines, schema=dict(schema), orient="row")
+    return Table(key, frame, columns, group="question", detail=True)
 
 
 def _with_word(found: Sequence[Choice], word: str) -> list[Choice]:

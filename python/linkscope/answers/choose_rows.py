@@ -13,8 +13,8 @@ from linkscope.messages.catalog import named
 from linkscope.messages.methods import method_name, setting_name
 from linkscope.statistics.ranges import Rivals, SizeRange
 
-_WIDTH, _GAPS = 80, 6
-"""Of a screen, and of what stands between three columns."""
+_WIDTH, _GAPS, _INDENT = 80, 4, "__"
+"""Of a screen, of what stands between three columns, and what stands for the indent below a heading."""
 _MOST_NAMES = 26
 """Characters of who is fastest."""
 _MOST_SIZES = 3
@@ -104,7 +104,7 @@ def height(some: Sequence[ScreenRow]) -> int:
 
 
 def _texts(row: ScreenRow) -> tuple[str, str, str]:
-    return row.what or "-", row.fastest, row.extra or "-"
+    return f"{_INDENT}{row.what}", row.fastest, row.extra or "-"
 
 
 def best_words(span: SizeRange, rivals: Rivals, library: str, bare: bool = False) -> str:
@@ -247,13 +247,13 @@ def _some_sizes(some: Sequence[int]) -> str:
 
 def _joined(found: list[ScreenRow], lines: int) -> list[ScreenRow]:
     """Return the rows, those of one heading and answer joined until they fit, those of one movement first."""
-    room = _WIDTH - _GAPS - sum(max((len(text) for text in some), default=0) for some in (
+    room = _WIDTH - _GAPS - len(_INDENT) - sum(max((len(text) for text in some), default=0) for some in (
         [row.fastest for row in found], [row.extra for row in found]))  # fmt: skip
     while height(found) > lines:
         pairs = [
             (a.movements != b.movements, len(both.what), first, second, both)
             for (first, a), (second, b) in combinations(enumerate(found), 2)
-            if (both := a.joined(b)) is not None and len(both.what) <= room
+            if (both := a.joined(b)) is not None and (a.movements == b.movements or len(both.what) <= room)
         ]
         if not pairs:
             break

@@ -16,7 +16,8 @@ _KINDS = ("-collective", "-schedule")
 _MEMORY = re.compile(r"(.*?)(?: ?\b(from |to |in )(.*))?$")
 """Settings, and the memory that a way is told by: "from pinned to managed"."""
 _OWN = re.compile(r"\bxccl\b")
-_PLAIN = ("yes", "no", "true", "false")
+_SAID = ("form", "launch", "algorithm", "call")
+"""Settings whose value says enough."""
 
 
 def library(vendor: str | None) -> str:
@@ -49,11 +50,8 @@ def memory_name(memory: str, xccl: str = NCCL) -> str:
 
 
 def _setting(word: str) -> str:
-    name, equals, value = word.partition("=")
+    name, _, value = word.partition("=")
     if name == "threads" and value.isdecimal():
         return count(int(value), "thread")
     known = named("setting", word)
-    if known != word or not equals:
-        return known
-    plain = name.islower() and value[:1].isalpha() and value not in _PLAIN
-    return value if plain else word
+    return value if known == word and name in _SAID else known

@@ -2,64 +2,10 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 
-from linkscope.analysis.choose import ANY, Choices
 from linkscope.analysis.explain import Diagnosis
-from linkscope.analysis.size_ranges import AS_GOOD
-from linkscope.analysis.way import interface
-from linkscope.machine.described import is_packaged
-from linkscope.machine.node import ASSUMED, Node
-from linkscope.messages.listed import listed
 from linkscope.report import wording
-from linkscope.results.study import studies_of
-
-GPU_TO_GPU = "GPU to GPU"
-_MEMORIES = {"memory", "source_memory", "destination_memory"}
-"""Conditions of a description's rules."""
-
-
-def of_choices(node: Node, found: Choices) -> list[str]:
-    """What a described node's figures rest on beside their sources, but for methods that the answers do not have, and
-    what tells more; of other nodes nothing."""
-    if not node.modelled:
-        return []
-    words = {word for one in found.answers for name in one.rivals for word in name.split()}
-    others = [name for name in node.methods if name not in words]
-    heads = [note.removeprefix(ASSUMED).partition(":")[0] for note in node.notes if note.startswith(ASSUMED)]
-    named = {head: {*re.findall(r"[\w-]+", head)} & {*node.methods} for head in heads}
-    heads = [head for head in heads if not named[head] or not named[head] <= {*others}]
-    told = [f"No source gives, so the description assumes: {'; '.join(heads)}."] if heads else []
-    alike = sorted(_of_many_memories(found) - {name for name, facts in node.methods.items() if _knows_memories(facts)})
-    told += [f"Kinds of memory are alike in it for {listed(alike)}: no source tells them apart."] if alike else []
-    if is_packaged(node):
-        told.append(
-            predictions(node.name, studies_of(node.name)) or f"`linkscope list machines {node.name}` has sources."
-        )
-    return [" ".join(filter(None, told))] if told else []
-
-
-def _of_many_memories(found: Choices) -> set[str]:
-    """Methods that the answers have in several kinds of memory of GPUs, which cost the same at every size."""
-    alike, apart = set[str](), set[str]()
-    for one in found.answers:
-        for name in one.rivals if one.question.memory == ANY and one.question.movement.startswith(GPU_TO_GPU) else ():
-            twins = {other for other in one.rivals if _without_memory(other) == _without_memory(name)}
-            costs = [[cost for way, cost in at.excess if way in twins] for at in one.sizes]
-            same = all(max(at) - min(at) <= AS_GOOD * (1 + max(at)) for at in costs if at)
-            (alike if same else apart).update({interface(name)} if len(twins) > 1 else ())
-    return alike - apart
-
-
-def _without_memory(name: str) -> str:
-    """A way's name without its memory."""
-    return re.sub(r" (from|in) .*", "", name)
-
-
-def _knows_memories(facts: Mapping[str, Any]) -> bool:
-    return any(_MEMORIES & {*rule["when"]} for rule in facts.get("rules", ()))
 
 
 def predictions(node: str, studies: Sequence[str]) -> str:
