@@ -434,3 +434,12 @@ def test_of_an_applications_messages_the_fastest_way_is_told() -> None:
     found = linkscope.choose(FIXTURES / "applications" / "h100-halo-2-ranks.jsonl")
     free = found.table("choose.ranges").frame.filter(polars.col("memories") == ANY)
     assert free["best"].to_list() == [["direct, managed"]]
+
+
+def test_a_slow_gpu_is_told_with_the_ranking(tmp_path: Path) -> None:
+    found = linkscope.choose(recorded.bad_link(tmp_path))
+    told = {one.code: one for one in found.at(Level.WARNING)}
+    assert "choose.slow" in told
+    (slow,) = [one for one in found.at(Level.WARNING) if one.code.startswith("explain.")]
+    assert slow.where == ("gpu:1",)
+    assert not any(one.code == "choose.slow" for one in linkscope.choose(recorded.HEALTHY).findings)
