@@ -337,4 +337,4 @@ def test_what_a_run_file_sets_is_written_only_where_it_is_a_setting(value: str) 
 
 def test_the_help_names_every_format() -> None:
     shown = CliRunner().invoke(app, ["choose", "--help"], env={"COLUMNS": "200"}).output
-    assert set(FORMATS) <= set(re.findall(r"[a-z-]+", shown))
+    assert set(FORMATS) <= set(re.findall(r"[a-z-]+", re.sub(r"-\n\s+", "-", shown)))
