@@ -26,7 +26,7 @@ from linkscope.machine.paths import Paths
 from linkscope.plan.expand import expand
 from linkscope.plan.modelled import machine_of
 from linkscope.plan.select import Selection
-from linkscope.plan.suite import load_suite
+from linkscope.plan.suites import load_suite
 from linkscope.render import render
 from linkscope.render.svg.node import draw
 from linkscope.results import calibration

@@ -10,10 +10,12 @@ import yaml
 from test_patterns import node
 
 from linkscope.machine.node import Node
-from linkscope.plan.expand import EngineCatalog, expand
+from linkscope.plan.engine_catalog import EngineCatalog
+from linkscope.plan.expand import expand
 from linkscope.plan.planned_case import PlannedCase
 from linkscope.plan.select import Selection
-from linkscope.plan.suite import Suite, load_suite, packaged_methods
+from linkscope.plan.suite import Suite
+from linkscope.plan.suites import load_suite, packaged_methods
 
 Json = dict[str, Any]
 PARAMETERS = frozenset({"region", "in", "blocks", "threads", "call", "touch"})

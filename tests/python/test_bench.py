@@ -28,7 +28,7 @@ import program  # noqa: E402
 import turns  # noqa: E402
 from narrowed import rows_of  # noqa: E402
 
-from linkscope.plan.suite import load_suite  # noqa: E402
+from linkscope.plan.suites import load_suite  # noqa: E402
 
 Json = dict[str, Any]
 LIMIT_S = 2.0

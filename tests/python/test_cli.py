@@ -18,7 +18,7 @@ from linkscope.errors import LinkscopeError
 from linkscope.launch.engines import describe
 from linkscope.machine.described import machine_names
 from linkscope.plan.patterns import PATTERNS
-from linkscope.plan.suite import load_suite, suite_names
+from linkscope.plan.suites import load_suite, suite_names
 from linkscope.results.calibration import kept_at
 
 __all__ = ["bench"]

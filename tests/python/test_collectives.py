@@ -17,10 +17,11 @@ from linkscope.machine.node import Device, Node
 from linkscope.machine.paths import Paths
 from linkscope.plan.budget import SamplingOptions, estimate_s
 from linkscope.plan.candidates import Candidates
-from linkscope.plan.expand import EngineCatalog, expand
+from linkscope.plan.engine_catalog import EngineCatalog
+from linkscope.plan.expand import expand
 from linkscope.plan.patterns import PATTERNS
 from linkscope.plan.select import Selection, parse_clock
-from linkscope.plan.suite import load_suite, suite_names
+from linkscope.plan.suites import load_suite, suite_names
 
 Json = dict[str, Any]
 METHODS = ("mpi", "mpi-collective", "xccl", "xccl-collective", "direct-collective", "torch-collective", "ipc-copy")

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from linkscope.errors import LinkscopeError
-from linkscope.plan.suite import load_suite, suite_names
+from linkscope.plan.suites import load_suite, suite_names
 
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))

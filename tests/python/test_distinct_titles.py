@@ -7,7 +7,7 @@ import pytest
 from linkscope.cli.row_tally import tallies
 from linkscope.launch.job import Request, prepare
 from linkscope.plan.distinct_titles import distinct_titles
-from linkscope.plan.suite import load_suite, suite_names
+from linkscope.plan.suites import load_suite, suite_names
 
 
 @pytest.mark.parametrize("name", suite_names())

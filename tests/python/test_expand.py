@@ -15,11 +15,12 @@ from linkscope.errors import LinkscopeError
 from linkscope.machine.described import load_machine
 from linkscope.machine.node import Device, Node
 from linkscope.machine.paths import Paths
-from linkscope.plan.expand import EngineCatalog, expand
+from linkscope.plan.engine_catalog import EngineCatalog
+from linkscope.plan.expand import expand
 from linkscope.plan.modelled import machine_of
 from linkscope.plan.planned_case import PlannedCase
 from linkscope.plan.select import Selection
-from linkscope.plan.suite import load_suite, packaged_methods, suite_names
+from linkscope.plan.suites import load_suite, packaged_methods, suite_names
 
 PARAMETERS = frozenset({"threads", "blocks", "unroll", "non_temporal", "stride", "hops", "order", "ordering"})
 MEMORIES = frozenset({"pageable", "huge", "pinned", "registered", "write-combined", "device", "managed"})

@@ -20,7 +20,7 @@ from linkscope.launch.launcher.hosts import MOST_HOSTS, named_hosts, whole
 from linkscope.launch.launcher.launch_options import LaunchOptions
 from linkscope.machine.described import load_machine
 from linkscope.plan.candidates import host_memories
-from linkscope.plan.suite import load_suite, suite_names
+from linkscope.plan.suites import load_suite, suite_names
 from linkscope.plan.variant_settings import ALLOW_VARIABLE
 from linkscope.results import run_file
 from linkscope.results.run_file import RunFile, RunWriter

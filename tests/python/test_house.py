@@ -18,7 +18,7 @@ from linkscope.cli.main import app
 from linkscope.cli.man_page import declared_commands
 from linkscope.machine.described import machine_names
 from linkscope.plan.patterns import PATTERNS
-from linkscope.plan.suite import suite_names
+from linkscope.plan.suites import suite_names
 from linkscope.results.study import study_names
 
 ROOT = Path(__file__).resolve().parents[2]

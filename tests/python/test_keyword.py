@@ -8,7 +8,7 @@ from linkscope.errors import LinkscopeError
 from linkscope.launch.job import Request
 from linkscope.plan.keyword import picked
 from linkscope.plan.planned_case import PlannedCase
-from linkscope.plan.suite import load_suite
+from linkscope.plan.suites import load_suite
 
 
 def planned(row: str, title: str = "", peer: str = "") -> PlannedCase:

@@ -12,11 +12,12 @@ from suite_text import suite_of
 
 from linkscope.errors import LinkscopeError
 from linkscope.machine.described import load_machine, machine_names
-from linkscope.plan.expand import EngineCatalog, expand
+from linkscope.plan.engine_catalog import EngineCatalog
+from linkscope.plan.expand import expand
 from linkscope.plan.modelled import _Choice
 from linkscope.plan.planned_case import PlannedCase
 from linkscope.plan.select import Selection
-from linkscope.plan.suite import load_suite
+from linkscope.plan.suites import load_suite
 
 __all__ = ["real_engine"]
 Json = dict[str, Any]

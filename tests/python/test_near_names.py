@@ -9,7 +9,7 @@ import pytest
 from linkscope.cli import main
 from linkscope.errors import LinkscopeError
 from linkscope.messages.near_names import near_names, unknown
-from linkscope.plan.suite import load_suite, suite_names
+from linkscope.plan.suites import load_suite, suite_names
 from linkscope.results.run_file import RunFile
 
 NAMES = ("copy-engine", "kernel-copy", "memcpy", "p2pBandwidthLatencyTest", "mpi")

@@ -18,7 +18,7 @@ from linkscope.plan.keyword import picked
 from linkscope.plan.other_tools import meant_instead
 from linkscope.plan.planned_case import PlannedCase
 from linkscope.plan.select import Selection
-from linkscope.plan.suite import load_suite, suite_names
+from linkscope.plan.suites import load_suite, suite_names
 from linkscope.plan.whole_catalog import whole_catalog
 from linkscope.report.peer_formats.formats import FORMATS, check_format
 

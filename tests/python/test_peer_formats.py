@@ -25,7 +25,7 @@ from linkscope.importers.peer_output import PeerOutput, Source
 from linkscope.machine.described import load_machine
 from linkscope.plan.expand import expand
 from linkscope.plan.select import Selection
-from linkscope.plan.suite import load_suite
+from linkscope.plan.suites import load_suite
 from linkscope.plan.whole_catalog import whole_catalog
 from linkscope.report.peer_formats.formats import FORMATS, check_format, printed
 from linkscope.results.nccl_programs import NCCL_PROGRAMS

@@ -15,12 +15,12 @@ from schema_files import load_schema
 
 from linkscope.documents.yaml_file import SuiteLoader, YamlLoader
 from linkscope.errors import LinkscopeError
-from linkscope.machine import described
-from linkscope.plan import suite
+from linkscope.machine.described import load_machine
+from linkscope.plan.suites import load_suite
 
 ROOT = Path(__file__).resolve().parents[2]
 SUITES = sorted((ROOT / "python" / "linkscope" / "suites").glob("*.yaml"))
-MACHINES = sorted(described._packaged().values())
+MACHINES = sorted((ROOT / "machines").glob("*.yaml"))
 ODD: tuple[Any, ...] = (None, True, "", "Odd one", -1, 0, 1, 0.5, 10**7, [], {}, ["x", "x"], [1], [None], {"x": 1})
 
 
@@ -63,13 +63,13 @@ def mutations(kind: str, count: int) -> Iterator[Any]:
 @pytest.mark.parametrize("kind", ["suite", "machine"])
 def test_what_the_schema_refuses_is_refused_with_its_line(kind: str, tmp_path: Path) -> None:
     validator = Draft202012Validator(load_schema(kind))
-    load = suite._load if kind == "suite" else described._read
+    load = load_suite if kind == "suite" else load_machine
     verdicts = []
     for number, data in enumerate(mutations(kind, 300)):
         path = tmp_path / f"{number}.yaml"
         path.write_text(yaml.dump(data, Dumper=yaml.CSafeDumper))
         try:
-            load(path)
+            load(str(path))
             said = ""
         except LinkscopeError as error:
             said = str(error)

@@ -18,7 +18,7 @@ from tools.site.pages import Pages  # noqa: E402
 
 from linkscope.machine.described import machine_names  # noqa: E402
 from linkscope.plan.patterns import PATTERNS  # noqa: E402
-from linkscope.plan.suite import load_suite, suite_names  # noqa: E402
+from linkscope.plan.suites import load_suite, suite_names  # noqa: E402
 
 LINK = re.compile(r"\]\(([^)\s#:]*)(?:#([^)\s]+))?\)")
 FENCED = re.compile(r"^ *```.*?^ *```", re.DOTALL | re.MULTILINE)

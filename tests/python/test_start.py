@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 
 from linkscope.launch.outlook import KEPT_EXAMPLES, computed_example, example_estimate
-from linkscope.plan.suite import suite_names
+from linkscope.plan.suites import suite_names
 
 SOURCE = Path(__file__).resolve().parents[2] / "python"
-LARGE = {"polars", "rich.console", "yaml", "msgspec", "jinja2", "linkscope.plan.suite", "linkscope.answers.answer"}
+LARGE = {"polars", "rich.console", "yaml", "msgspec", "jinja2", "linkscope.plan.suites", "linkscope.answers.answer"}
 FEW = 300
 PROGRAM = """
 import atexit, sys

@@ -26,7 +26,7 @@ from linkscope.launch.job import Request
 from linkscope.launch.run import run
 from linkscope.machine.described import load_machine, machine_names
 from linkscope.machine.paths import Paths
-from linkscope.plan.suite import load_suite, suite_names
+from linkscope.plan.suites import load_suite, suite_names
 from linkscope.render import render
 from linkscope.results import study
 from linkscope.results.row import Row

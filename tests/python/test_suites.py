@@ -21,7 +21,7 @@ from linkscope.plan.budget import SamplingOptions, estimate_s
 from linkscope.plan.expand import expand
 from linkscope.plan.planned_case import PlannedCase
 from linkscope.plan.select import Selection
-from linkscope.plan.suite import load_suite, suite_names
+from linkscope.plan.suites import load_suite, suite_names
 from linkscope.plan.whole_catalog import whole_catalog
 
 ROOT = Path(__file__).resolve().parents[2]

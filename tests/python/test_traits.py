@@ -17,7 +17,8 @@ from linkscope.machine.traits import (
     method_traits,
 )
 from linkscope.plan.budget import SamplingOptions, estimate_s
-from linkscope.plan.expand import EngineCatalog, expand
+from linkscope.plan.engine_catalog import EngineCatalog
+from linkscope.plan.expand import expand
 from linkscope.plan.select import Selection
 
 

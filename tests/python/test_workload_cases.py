@@ -20,10 +20,12 @@ from linkscope.machine.node import Device, Node
 from linkscope.plan.application import HaloApplication, PatternApplication, isolated, without_gaps
 from linkscope.plan.budget import SamplingOptions, estimate_s, limits, setup_s
 from linkscope.plan.case_groups import case_groups
-from linkscope.plan.expand import EngineCatalog, expand
+from linkscope.plan.engine_catalog import EngineCatalog
+from linkscope.plan.expand import expand
 from linkscope.plan.planned_case import PlannedCase
 from linkscope.plan.select import Selection
-from linkscope.plan.suite import Suite, load_suite, packaged_memories, packaged_methods
+from linkscope.plan.suite import Suite
+from linkscope.plan.suites import load_suite, packaged_memories, packaged_methods
 from linkscope.plan.workload_cases import workload_notes
 from linkscope.plan.workload_row import INTERFACES
 from linkscope.workload.halo import field_bytes, halo

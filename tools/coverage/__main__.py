@@ -26,7 +26,7 @@ from tools.coverage.points import points_of  # noqa: E402
 
 from linkscope.errors import LinkscopeError  # noqa: E402
 from linkscope.launch.outlook import KEPT_EXAMPLES, computed_example  # noqa: E402
-from linkscope.plan.suite import suite_names  # noqa: E402
+from linkscope.plan.suites import suite_names  # noqa: E402
 
 PAGE = ROOT / "docs" / "coverage.md"
 EVIDENCE = HERE / "evidence.jsonl"

@@ -11,7 +11,7 @@ from pathlib import Path
 from tools.coverage.names import home_of
 
 from linkscope.errors import LinkscopeError
-from linkscope.plan.suite import suite_names
+from linkscope.plan.suites import suite_names
 from linkscope.results.run_file import RunFile
 
 

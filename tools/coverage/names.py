@@ -11,7 +11,7 @@ import yaml
 
 from linkscope.documents.yaml_file import SuiteLoader
 from linkscope.errors import LinkscopeError
-from linkscope.plan.suite import load_suite, suite_names
+from linkscope.plan.suites import load_suite, suite_names
 from linkscope.suites import SUITES
 
 NAMES = Path(__file__).resolve().parent / "names.yaml"

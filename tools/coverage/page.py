@@ -9,7 +9,8 @@ from os.path import commonprefix
 from tools.coverage.evidence import Evidence, Shown
 from tools.coverage.names import Group, covered
 
-from linkscope.plan.suite import Suite, load_suite
+from linkscope.plan.suite import Suite
+from linkscope.plan.suites import load_suite
 
 RUN, COMPILED, NONE = "run", "compiled", "none"
 

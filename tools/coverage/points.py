@@ -9,7 +9,7 @@ from linkscope.machine.recording import from_recording
 from linkscope.plan.budget import SamplingOptions, estimate_s
 from linkscope.plan.expand import expand
 from linkscope.plan.select import Selection
-from linkscope.plan.suite import load_suite
+from linkscope.plan.suites import load_suite
 from linkscope.plan.whole_catalog import whole_catalog
 
 PEER_SECONDS, PEER_REPEATS = 1.0, 5

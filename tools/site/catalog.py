@@ -9,7 +9,8 @@ from tools.site.lists import card, rows_of
 
 from linkscope.cli.list_entry import ListEntry
 from linkscope.launch.engines import ENGINES, describe, find_engines, modelling_engine
-from linkscope.plan.suite import Suite, load_suite, suite_names
+from linkscope.plan.suite import Suite
+from linkscope.plan.suites import load_suite, suite_names
 
 Kind = Literal["methods", "memories"]
 

@@ -10,8 +10,9 @@ from linkscope.cli.list_details import details
 from linkscope.cli.list_entry import ListEntry
 from linkscope.cli.listing import HEADINGS, entries
 from linkscope.launch.outlook import EXAMPLE, example_estimate
-from linkscope.plan.suite import Suite, load_suite, suite_names
+from linkscope.plan.suite import Suite
 from linkscope.plan.suite_row import SuiteRow
+from linkscope.plan.suites import load_suite, suite_names
 from linkscope.plan.workload_row import WorkloadRow
 from linkscope.report import wording
 

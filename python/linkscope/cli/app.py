@@ -33,7 +33,7 @@ class Commands(TyperGroup):
         """The command that ``args`` begin with. Raises LinkscopeError where there is none of that name."""
         if args and not ctx.resilient_parsing and self.get_command(ctx, args[0]) is None:
             from linkscope.plan.other_tools import meant_instead
-            from linkscope.plan.suite import load_suite, suite_names
+            from linkscope.plan.suites import load_suite, suite_names
 
             if args[0] in suite_names():
                 raise LinkscopeError(f"{args[0]!r} is a suite: `linkscope run {args[0]}` measures it")

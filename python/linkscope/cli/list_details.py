@@ -10,8 +10,9 @@ from linkscope.cli.list_entry import ListEntry
 from linkscope.cli.model_extent import model_extent
 from linkscope.machine.described import load_machine, machine_names, machine_sources
 from linkscope.plan.distinct_titles import distinct_titles
-from linkscope.plan.suite import Suite, load_suite, suite_names
+from linkscope.plan.suite import Suite
 from linkscope.plan.suite_row import SuiteRow
+from linkscope.plan.suites import load_suite, suite_names
 from linkscope.plan.workload_row import WorkloadRow
 from linkscope.results.study import load_study
 

@@ -22,7 +22,7 @@ from linkscope.launch.outlook import EXAMPLE, SuiteEstimate, example_estimate, s
 from linkscope.machine.described import load_machine, machine_names
 from linkscope.messages.near_names import unknown
 from linkscope.plan.patterns import PATTERNS
-from linkscope.plan.suite import load_suite, packaged_memories, packaged_methods, suite_names
+from linkscope.plan.suites import load_suite, packaged_memories, packaged_methods, suite_names
 from linkscope.report import wording
 from linkscope.results.study import load_study, study_names
 

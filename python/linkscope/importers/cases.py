@@ -8,11 +8,13 @@ from typing import Any
 
 from linkscope.importers.peer_output import Figure, PeerOutput
 from linkscope.machine.node import Node
-from linkscope.plan.expand import EngineCatalog, expand
+from linkscope.plan.engine_catalog import EngineCatalog
+from linkscope.plan.expand import expand
 from linkscope.plan.flows import ends_of
 from linkscope.plan.select import Selection
-from linkscope.plan.suite import Suite, load_suite, packaged_memories, packaged_methods
+from linkscope.plan.suite import Suite
 from linkscope.plan.suite_row import SuiteRow
+from linkscope.plan.suites import load_suite, packaged_memories, packaged_methods
 from linkscope.results.figure_class import LARGE
 
 Json = dict[str, Any]

@@ -16,7 +16,7 @@ from typing import Any
 from linkscope.errors import LinkscopeError
 from linkscope.machine.traits import MemoryTraits, MethodTraits
 from linkscope.messages.near_names import unknown
-from linkscope.plan.expand import EngineCatalog
+from linkscope.plan.engine_catalog import EngineCatalog
 
 Json = dict[str, Any]
 Variables = tuple[tuple[str, str], ...]

@@ -24,7 +24,8 @@ from linkscope.plan.keyword import picked
 from linkscope.plan.planned_case import PlannedCase
 from linkscope.plan.run_estimate import crowd_now, run_estimate
 from linkscope.plan.select import Selection, parse_duration, parse_precision, parse_rounds, selection
-from linkscope.plan.suite import Suite, load_suite, packaged_methods
+from linkscope.plan.suite import Suite
+from linkscope.plan.suites import load_suite, packaged_methods
 from linkscope.plan.whole_catalog import whole_catalog
 from linkscope.suites import SUITES
 

@@ -30,7 +30,7 @@ from linkscope.launch.supervisor import CaseEvents, outcome
 from linkscope.launch.worker import InterruptedRunError
 from linkscope.plan.planned_case import PlannedCase
 from linkscope.plan.select import with_unit
-from linkscope.plan.suite import suite_names
+from linkscope.plan.suites import suite_names
 from linkscope.results.row import Row
 from linkscope.results.run_file import RunFile, RunWriter
 

@@ -12,7 +12,8 @@ from linkscope.documents.typed_call import typed_fields
 from linkscope.errors import LinkscopeError
 from linkscope.messages.near_names import unknown
 from linkscope.plan.application import Application, PatternApplication, without_gaps
-from linkscope.plan.suite import Suite, load_suite
+from linkscope.plan.suite import Suite
+from linkscope.plan.suites import load_suite
 from linkscope.plan.workload_fields import application
 from linkscope.plan.workload_row import INTERFACES, MOST_RANKS, WorkloadRow
 from linkscope.workload.pattern_file import read_pattern

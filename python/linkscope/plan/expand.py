@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from itertools import permutations
 from typing import Any
 
@@ -12,19 +12,21 @@ from linkscope.documents.sizes import parse_counts
 from linkscope.errors import LinkscopeError
 from linkscope.machine.node import Device, Node
 from linkscope.machine.paths import Paths
-from linkscope.machine.traits import LABEL, MemoryTraits, MethodTraits, assumed_memory, assumed_method, label_of
+from linkscope.machine.traits import LABEL, MethodTraits, label_of
 from linkscope.machine.vendor import VENDORS, vendor_of
 from linkscope.plan.axes import AxisPoint, point_count, points
 from linkscope.plan.candidates import Candidates, FlowLayout, Slot, host_memories
 from linkscope.plan.collectives import collective_flow, undivided, uneven
+from linkscope.plan.engine_catalog import EngineCatalog
 from linkscope.plan.flows import BackgroundPlaces, background_places, background_slots, case_flows, ends_of
 from linkscope.plan.labels import case_id, case_labels
 from linkscope.plan.modelled import modelled_case
 from linkscope.plan.patterns import PATTERNS
 from linkscope.plan.planned_case import PlannedCase
 from linkscope.plan.select import Selection, allowed_devices
-from linkscope.plan.suite import MOST_MEMBERS, SLOTS, Suite
+from linkscope.plan.suite import Suite
 from linkscope.plan.suite_row import SuiteRow
+from linkscope.plan.suites import MOST_MEMBERS, SLOTS
 from linkscope.plan.unsupported import unsupported
 from linkscope.plan.vendor import own_variants
 from linkscope.plan.workload_cases import workload_cases
@@ -33,32 +35,6 @@ Json = dict[str, Any]
 
 MOST_CASES = 1_000_000
 """Of one plan; more would take days."""
-
-
-@dataclass(frozen=True)
-class EngineCatalog:
-    """What the engine at hand can do: its catalog's methods with their parameters, its memories.
-
-    ``gpu_problem`` is set where a GPU driver is present and yet no GPU can be used: rows then say so. ``lacking``: why
-    this machine cannot have some of the methods, as the engine has said in an environment without further settings.
-    Traits that it states of a method or memory hold, assumed ones of any other.
-    """
-
-    engine: str
-    methods: Mapping[str, frozenset[str]]
-    memories: frozenset[str]
-    gpu_problem: str | None = None
-    lacking: Mapping[str, str] = field(default_factory=dict)
-    method_traits: Mapping[str, MethodTraits] = field(default_factory=dict)
-    memory_traits: Mapping[str, MemoryTraits] = field(default_factory=dict)
-
-    def method(self, name: str) -> MethodTraits:
-        """What is known of a method."""
-        return self.method_traits.get(name) or assumed_method(name)
-
-    def memory(self, name: str) -> MemoryTraits:
-        """What is known of a memory."""
-        return self.memory_traits.get(name) or assumed_memory(name)
 
 
 def expand(suites: Sequence[Suite], node: Node, catalog: EngineCatalog, selected: Selection) -> list[PlannedCase]:

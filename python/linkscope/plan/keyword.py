@@ -9,9 +9,10 @@ from linkscope.errors import LinkscopeError
 from linkscope.messages.near_names import near_names
 from linkscope.plan.other_tools import meant_instead
 from linkscope.plan.planned_case import PlannedCase
-from linkscope.plan.suite import Suite, load_suite, suite_names
+from linkscope.plan.suite import Suite
 from linkscope.plan.suite_row import SuiteRow
 from linkscope.plan.suite_words import as_spelt, suite_with
+from linkscope.plan.suites import load_suite, suite_names
 
 Cases = list[PlannedCase]
 MOST_NAMED = 3

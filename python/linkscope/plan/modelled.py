@@ -4,17 +4,15 @@ from __future__ import annotations
 
 from functools import cached_property, partial
 from itertools import permutations
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from linkscope.errors import LinkscopeError
 from linkscope.machine.node import Device, Node
 from linkscope.machine.paths import DirectedLink, Paths
 from linkscope.machine.vendor import VENDORS, vendor_of
+from linkscope.plan.engine_catalog import EngineCatalog
 from linkscope.plan.modelled_schedule import INTERFACES, give_schedule_figures
 from linkscope.plan.planned_case import PlannedCase
-
-if TYPE_CHECKING:
-    from linkscope.plan.expand import EngineCatalog
 
 Json = dict[str, Any]
 

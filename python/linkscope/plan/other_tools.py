@@ -4,12 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from difflib import get_close_matches
-from typing import TYPE_CHECKING
 
 from linkscope.errors import LinkscopeError
-
-if TYPE_CHECKING:
-    from linkscope.plan.suite import Suite
+from linkscope.plan.suite import Suite
 
 _PING_PONG = "p2p-processes -k ping-pong"
 _BANDWIDTH = "p2p-processes -k host-bandwidth/ --format osu"

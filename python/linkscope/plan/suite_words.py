@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from linkscope.plan.suite import Suite
-    from linkscope.plan.suite_row import SuiteRow
+from linkscope.plan.suite import Suite
+from linkscope.plan.suite_row import SuiteRow
 
 _JOINTS = re.compile(r"[-_ ]")
 _SHORTEST = 3

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING
 
 from linkscope.errors import LinkscopeError
 from linkscope.messages.near_names import unknown
-from linkscope.plan.suite import packaged_memories, packaged_methods
-
-if TYPE_CHECKING:
-    from linkscope.plan.expand import EngineCatalog
+from linkscope.plan.engine_catalog import EngineCatalog
+from linkscope.plan.suites import packaged_memories, packaged_methods
 
 
 def unsupported(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from linkscope.plan.expand import EngineCatalog
+from linkscope.plan.engine_catalog import EngineCatalog
 from linkscope.plan.suite import Suite
 
 

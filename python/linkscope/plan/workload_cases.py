@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from itertools import product
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from linkscope.documents.sizes import parse_counts
 from linkscope.errors import LinkscopeError
@@ -14,6 +14,7 @@ from linkscope.machine.traits import LABEL, label_of
 from linkscope.machine.vendor import vendor_of
 from linkscope.plan.application import isolated
 from linkscope.plan.candidates import host_memories
+from linkscope.plan.engine_catalog import EngineCatalog
 from linkscope.plan.modelled import modelled_case
 from linkscope.plan.planned_case import PlannedCase
 from linkscope.plan.rank_places import devices_of_ranks, rank_places, usual_ranks
@@ -25,9 +26,6 @@ from linkscope.plan.workload_labels import workload_id, workload_labels
 from linkscope.plan.workload_point import Sent, WorkloadPoint, WorkloadSetting
 from linkscope.plan.workload_row import INTERFACES, MOST_RANKS, WorkloadRow
 from linkscope.workload.schedule import Schedule
-
-if TYPE_CHECKING:
-    from linkscope.plan.expand import EngineCatalog
 
 Json = dict[str, Any]
 

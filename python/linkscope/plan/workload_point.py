@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from linkscope.machine.paths import Paths
 from linkscope.plan.application import Deck
+from linkscope.plan.engine_catalog import EngineCatalog
 from linkscope.plan.rank_places import RankPlaces
 from linkscope.plan.suite_row import Variant
 from linkscope.plan.workload_row import INTERFACES, WorkloadRow
 from linkscope.workload.schedule import Schedule
-
-if TYPE_CHECKING:
-    from linkscope.plan.expand import EngineCatalog
 
 Json = dict[str, Any]
 

@@ -13,6 +13,7 @@ from linkscope.torch_child import groups, memory, recorded, rotation
 from linkscope.torch_child.faults import unsupported
 from linkscope.torch_child.flow import Endpoint, Flow, Regime, Site
 from linkscope.torch_child.groups import Groups
+from linkscope.torch_child.method import Method
 from linkscope.torch_child.part import Part
 from linkscope.torch_child.pattern import (
     ELEMENT_TYPES,
@@ -21,7 +22,7 @@ from linkscope.torch_child.pattern import (
     input_elements,
     summed_elements,
 )
-from linkscope.torch_child.transfer import Method, Transfer
+from linkscope.torch_child.transfer import Transfer
 
 Tensor = Any
 Json = dict[str, Any]

@@ -15,8 +15,9 @@ from linkscope.torch_child.faults import unsupported
 from linkscope.torch_child.flow import Endpoint, Flow, FlowDevice, Regime, Site
 from linkscope.torch_child.groups import Groups
 from linkscope.torch_child.memory import Arena
+from linkscope.torch_child.method import Method
 from linkscope.torch_child.part import Part, Vote, alone
-from linkscope.torch_child.transfer import Method, Transfer
+from linkscope.torch_child.transfer import Transfer
 
 Tensor = Any
 Json = dict[str, Any]

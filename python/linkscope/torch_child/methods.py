@@ -5,8 +5,8 @@ from __future__ import annotations
 from linkscope.torch_child.collective import TorchCollective
 from linkscope.torch_child.groups import Groups
 from linkscope.torch_child.messages import TorchMpi, TorchSend
+from linkscope.torch_child.method import Method
 from linkscope.torch_child.tensor_copy import TensorCopy
-from linkscope.torch_child.transfer import Method
 
 
 class Methods:

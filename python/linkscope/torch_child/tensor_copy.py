@@ -11,9 +11,10 @@ from linkscope.torch_child import memory, rotation, system
 from linkscope.torch_child.faults import unsupported
 from linkscope.torch_child.flow import Flow, FlowDevice, Regime, Site
 from linkscope.torch_child.memory import Arena
+from linkscope.torch_child.method import Method
 from linkscope.torch_child.part import Part
 from linkscope.torch_child.stopwatch import Enqueue, stopwatch
-from linkscope.torch_child.transfer import Method, Transfer
+from linkscope.torch_child.transfer import Transfer
 
 
 class CopyTransfer(Transfer):
