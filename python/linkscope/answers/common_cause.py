@@ -11,8 +11,10 @@ between other GPUs are as fast as before is not to blame, even if their interval
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 import polars
@@ -102,12 +104,20 @@ class _Things:
 
     def __init__(self, kinds: Frame, paths: Paths, suspects: Collection[str]) -> None:
         numbers: dict[Thing, int] = {}
+
+        def number(thing: Thing) -> int:
+            return numbers.setdefault(thing, len(numbers))
+
+        @cache
+        def of_leg(leg: tuple[str, str], method: str) -> list[int]:
+            return [number(thing) for thing in _of_leg(leg, paths, method)]
+
         rows: list[tuple[int, int, float]] = []
         for line in kinds.iter_rows(named=True):
-            of_kind = _things(line, paths)
-            rows += [
-                (line["kind_number"], numbers.setdefault(thing, len(numbers)), of_kind[thing]) for thing in of_kind
-            ]
+            legs, kind = _legs(line), line["kind_number"]
+            shares = Counter(one for leg in legs for one in of_leg(leg, line["method"]))
+            rows += [(kind, thing, count / len(legs)) for thing, count in shares.items()]
+            rows += [(kind, number(thing), 1.0) for thing in _wide(line, legs)]
         self.all = list(numbers)
         schema = {"kind_number": polars.UInt32, "thing": polars.UInt32, "share": polars.Float64}
         self.frame = Frame(rows, schema=schema, orient="row")
@@ -204,25 +214,18 @@ def _legs(line: Line) -> list[tuple[str, str]]:
     return list(dict.fromkeys(legs)) or [(line["executor"] or "", "")]
 
 
-def _things(line: Line, paths: Paths) -> dict[Thing, float]:
-    """Return the things of a kind of result, each with the share of its legs that have it."""
-    legs = _legs(line)
-    found: dict[Thing, float] = {}
-    method = str(line["method"])
-    for leg in legs:
-        for thing in _of_leg(leg, paths, method):
-            found[thing] = found.get(thing, 0.0) + 1 / len(legs)
-    kinds = {_transfer(leg) for leg in legs}
-    if len(kinds) == 1 and (kind := kinds.pop()):
-        found[Thing(_RANKS["transfer"], "kind", kind)] = 1.0
+def _wide(line: Line, legs: Sequence[tuple[str, str]]) -> Iterator[Thing]:
+    """Yield the things of a kind of result that are no part of the node."""
+    transfers = {_transfer(leg) for leg in legs}
+    if len(transfers) == 1 and (transfer := transfers.pop()):
+        yield Thing(_RANKS["transfer"], "kind", transfer)
         if (line["flows"] or 1) > 2:
-            found[Thing(_RANKS["at-once"], "kind", kind.replace("gpu", "gpus"))] = 1.0
-    memories = {str(line[end]).split(" (")[0] for end in _MEMORIES if line[end]}
-    wide = [("method", method), ("way", line["way"]), ("test", line["row"]), ("all", "")]
-    wide += [("movement", line["movement"]), *(("memory", memory) for memory in memories)]
-    for name, value in wide:
-        found[Thing(_RANKS[name], "kind" if name == "movement" else name, str(value))] = 1.0
-    return found
+            yield Thing(_RANKS["at-once"], "kind", transfer.replace("gpu", "gpus"))
+    yield Thing(_RANKS["movement"], "kind", line["movement"])
+    for memory in {line[end].split(" (")[0] for end in _MEMORIES if line[end]}:
+        yield Thing(_RANKS["memory"], "memory", memory)
+    for name, value in (("method", line["method"]), ("way", line["way"]), ("test", line["row"]), ("all", "")):
+        yield Thing(_RANKS[name], name, value)
 
 
 def _of_leg(leg: tuple[str, str], paths: Paths, method: str) -> Iterator[Thing]:
