@@ -13,7 +13,6 @@ from typing import Any, Literal
 from polars import DataFrame
 
 import linkscope
-from linkscope.analysis import calibration as _calibration
 from linkscope.analysis.check import CheckResult
 from linkscope.analysis.check import check as _check
 from linkscope.analysis.figures_in_parts import figures_of as _figures
@@ -22,6 +21,8 @@ from linkscope.analysis.frames import load as _load
 from linkscope.analysis.workloads import WorkloadTable
 from linkscope.analysis.workloads import workloads as _workloads
 from linkscope.answers.answer import Answer
+from linkscope.answers.calibrate import Calibration
+from linkscope.answers.calibrate import calibration as _calibration
 from linkscope.answers.compare import compare as _compare
 from linkscope.answers.questions import QUESTIONS
 from linkscope.answers.questions import ask as _ask
@@ -49,7 +50,6 @@ from linkscope.notebook import displays as _displays  # noqa: F401  registers ho
 from linkscope.notebook.progress_line import progress_line as _progress_line
 from linkscope.render import FORMS as _FORMS
 from linkscope.render import render as _render
-from linkscope.results.calibration import Calibration
 from linkscope.results.calibration import keep as _keep
 from linkscope.results.limits import load_limits as _load_limits
 from linkscope.results.run_file import RunFile
@@ -149,9 +149,9 @@ def calibrate(
     progress: Progress = "auto",
     **asked: str | None,
 ) -> Calibration:
-    """Repeats a run ``turns`` times, each into a file of the folder ``output`` (default: a temporary one), and returns
-    how well its intervals hold from run to run, by class of figures. It is kept for the node, where nothing is
-    ``why_not_kept``: later runs there widen their intervals by it.
+    """Repeat a run ``turns`` times, each into a file of the folder ``output`` (default: a temporary one), and return
+    the node's ``.noise`` and the ``.answer``: how well intervals hold from run to run, by class. The noise is
+    kept for the node where it is ``worth_keeping``: later runs there widen their intervals by it.
 
     ``suites`` and ``asked`` are those of ``run``; without any of them those of the runs that the folder holds, which
     are kept or completed. Raises LinkscopeError, also where the result cannot be kept; the runs stay.
@@ -159,10 +159,8 @@ def calibrate(
     request = _request(suites, asked) if suites or asked else None
     into = nullcontext(Path(output)) if output is not None else _new_folder()
     with into as folder, _told(listener, progress) as told:
-        found = _calibration.calibrate(list(_turns(request, turns, folder, told)))
-    if not found.why_not_kept:
-        _keep(found)
-    return found
+        runs = [_AnswerRun.of(run) for run in _turns(request, turns, folder, told)]
+        return _calibration(runs, _keep)
 
 
 @typed_call()

@@ -16,11 +16,12 @@ import yaml
 from hostile_runs import GOOD, bytes_spoilt, good_limits, spoil, tally
 from suite_text import OFFER
 
-from linkscope.analysis.calibration import calibrate
 from linkscope.analysis.check import check
+from linkscope.answers.calibrate import calibration as calibrated
 from linkscope.answers.topology import to_json, topology
 from linkscope.documents.yaml_file import SuiteLoader
 from linkscope.errors import LinkscopeError
+from linkscope.figures.run import Run
 from linkscope.machine.described import load_machine
 from linkscope.machine.paths import Paths
 from linkscope.plan.expand import expand
@@ -84,7 +85,7 @@ def _limit(path: Path) -> str:
 
 def _calibrations() -> list[Any]:
     runs = [RunFile.read(path) for path in sorted(GOOD.parent.glob("h200x2-*.jsonl"))]
-    found = json.loads(json.dumps(calibrate(runs).to_json()))
+    found = json.loads(json.dumps(calibrated([Run.of(run) for run in runs]).noise.to_json()))
     short = {name: dict(list(found[name].items())[:3]) for name in ("runs", "replicates")}
     return [{"schema": calibration.SCHEMA, "calibrations": [{**found, **short}]}]
 

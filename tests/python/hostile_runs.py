@@ -21,11 +21,11 @@ from xml.etree import ElementTree
 from rich.console import Console
 from workload_rows import HALO, line, pattern_rows, workload_case
 
-from linkscope.analysis.calibration import calibrate
 from linkscope.analysis.check import check, made_from
 from linkscope.analysis.explain import explain
 from linkscope.analysis.frames import export, of_run
 from linkscope.analysis.overview import overview
+from linkscope.answers.calibrate import answer as calibrate
 from linkscope.answers.compare import answer as compare
 from linkscope.answers.questions import ask
 from linkscope.codecs.tuner import formats
@@ -130,7 +130,7 @@ def outcome(path: Path, good: RunFile) -> str:
             assert "\x1b[31mred" not in as_form(answer, full=True)
             as_form(answer, "json")
     with contextlib.suppress(LinkscopeError):
-        json.dumps(calibrate([good, run]).to_json(), allow_nan=False)
+        as_form(calibrate(*sides), "json")
     return "read"
 
 

@@ -13,8 +13,8 @@ from result_schema import validate
 from typer.testing import CliRunner
 
 import linkscope
-from linkscope.analysis.calibration import calibrate
 from linkscope.analysis.figures import figures
+from linkscope.answers.calibrate import answer as calibrate
 from linkscope.answers.compare import answer as compare
 from linkscope.cli.main import app
 from linkscope.errors import LinkscopeError
@@ -401,7 +401,7 @@ def test_a_small_copy_is_not_the_case_of_a_large_one(tmp_path: Path) -> None:
 def test_another_tools_runs_calibrate_nothing(tmp_path: Path) -> None:
     runs = [import_file(SAMPLES["nvbandwidth-0.8.txt"], tmp_path / f"{i}.jsonl", Wanted()) for i in range(2)]
     with pytest.raises(LinkscopeError, match=r"imported from nvbandwidth 0\.8"):
-        calibrate(runs)
+        calibrate(*map(Run.of, runs))
 
 
 def test_a_notebook_imports_the_same(tmp_path: Path) -> None:

@@ -16,14 +16,15 @@ import pytest
 from launching import TINY_IDS, Bench, bench, real_engine
 from typer.testing import CliRunner
 
-from linkscope.analysis.calibration import calibrate
+from linkscope.answers.calibrate import calibration
 from linkscope.cli.main import app
 from linkscope.errors import LinkscopeError
+from linkscope.figures.run import Run
 from linkscope.launch.calibrate import turns
 from linkscope.launch.job import Request
 from linkscope.launch.run import INTERRUPTED, Listener
 from linkscope.machine.node import Device, Node
-from linkscope.results.calibration import Calibration, Intervals, KnownDevice, Noise, keep, kept_at, load, noise_of
+from linkscope.results.calibration import Intervals, KnownDevice, NodeNoise, Noise, keep, kept_at, load, noise_of
 from linkscope.results.run_file import RunFile
 from linkscope.statistics.ranks import t975
 
@@ -43,13 +44,12 @@ def test_turns_are_measured_shown_and_kept(bench: Bench, state: Path) -> None:
     ended = bench.cli("calibrate", bench.suite, "--turns", "5", "--rounds", "2", "-o", "noise")
     assert ended.code == 0
     assert [path.name for path in sorted(Path("noise").iterdir())] == [f"turn-0{n}.jsonl" for n in range(1, 6)]
-    first, *lines, kept = ended.err.splitlines()
+    first, *lines = ended.err.splitlines()
     assert first.startswith("5 turns of 6 cases on ")
     assert [line.split()[0] for line in lines] == [f"[{n}/5]" for n in range(1, 6)]
     run = RunFile.read("noise/turn-01.jsonl")
     (path,) = state.iterdir()
-    assert kept.startswith(f"kept in {path}: ")
-    assert f"`rm {path}`" in kept
+    assert str(path) in ended.out.replace("\n", "")
     (found,) = load(run.node) or ()
     assert (found.turns, found.suites, found.host) == (5, (bench.suite,), run.header["host"])
     assert [(noise.name, noise.cases, noise.intervals.covered) for noise in found.classes] == [
@@ -74,12 +74,16 @@ def test_a_folder_of_turns_is_gone_on_with_and_what_it_holds_stays(bench: Bench)
 
 
 def test_a_table_of_few_turns_or_of_single_replicates_is_not_kept(bench: Bench, state: Path) -> None:
-    few = bench.cli("calibrate", bench.suite, "--turns", "4", "--rounds", "2", "-o", "few")
-    single = bench.cli("calibrate", bench.suite, "--turns", "5", "--rounds", "1", "-o", "single")
+    few = bench.cli("calibrate", bench.suite, "--turns", "4", "--rounds", "2", "-o", "few", "--json")
+    single = bench.cli("calibrate", bench.suite, "--turns", "5", "--rounds", "1", "-o", "single", "--json")
     assert (few.code, single.code) == (0, 0)
-    assert few.err.splitlines()[-1].startswith("not kept: 4 turns ")
-    assert single.err.splitlines()[-1].startswith("not kept: each case had one replicate")
+    assert "calibrate.few-turns" in codes(few.out)
+    assert "calibrate.one-replicate" in codes(single.out)
     assert not state.exists()
+
+
+def codes(out: str) -> list[str]:
+    return [one["code"] for one in json.loads(out)["findings"]]
 
 
 def test_a_folder_of_another_plan_is_refused(bench: Bench) -> None:
@@ -96,9 +100,10 @@ def test_a_turn_in_which_a_case_fails_counts_with_the_others(bench: Bench) -> No
     ended = bench.cli("calibrate", bench.suite, "--turns", "2", "--rounds", "1", "--json")
     assert ended.code == 1
     found = json.loads(ended.out)
-    assert found["classes"][-1]["replicates"] is None
-    assert found["classes"][-1]["cases"] == 5
-    assert sorted(one["name"] for one in found["cases"]["cpu"]) == sorted(set(TINY_IDS) - {"tiny/copy/numa:0/8KiB"})
+    everything = found["calibration"]["classes"][-1]
+    assert (everything["replicates"], everything["cases"]) == (None, 5)
+    cases = [one["id"] for one in found["tables"]["calibrate.cases"]]
+    assert sorted(cases) == sorted(set(TINY_IDS) - {"tiny/copy/numa:0/8KiB"})
 
 
 @pytest.fixture
@@ -135,6 +140,7 @@ BAD_INPUTS = {
     "unknown suite": (["nosuch"], "unknown suite 'nosuch'"),
     "folder is a file": (["tiny.yaml", "-o", "tiny.yaml"], "cannot write tiny.yaml/turn-01.jsonl"),
     "nothing named": (["--from"], "no run file to calibrate by"),
+    "hundred turns": (["tiny.yaml", "--turns", "100"], "--turns 100 is too many"),
     "an empty folder": (["--from", "engines"], "no run file to calibrate by"),
     "a missing file": (["--from", "none.jsonl"], "cannot read none.jsonl"),
     "a foreign file": (["--from", "tiny.yaml", "tiny.yaml"], "tiny.yaml is not a linkscope run file"),
@@ -165,10 +171,12 @@ def test_runs_that_exist_are_computed_and_not_kept(bench: Bench, state: Path) ->
     lines = Path("runs/b.jsonl").read_text().splitlines(keepends=True)
     Path("runs/b.jsonl").write_text("".join(lines[:4]))
     ended = bench.cli("calibrate", "--from", "runs", "--json")
-    found = json.loads(ended.out)
+    found = json.loads(ended.out)["calibration"]
     assert (ended.code, found["turns"], found["classes"][-1]["cases"]) == (0, 2, 3)
-    assert ended.complaint == "runs/b.jsonl lacks 3 of 6 cases"
-    assert json.loads(bench.cli("calibrate", "--from", "runs/a.jsonl", "runs/b.jsonl", "--json").out) == found
+    (cut,) = [one["facts"] for one in json.loads(ended.out)["findings"] if one["code"] == "run.cut-short"]
+    assert (cut["missing"], cut["cases"], cut["path"]) == (3, 6, "runs/b.jsonl")
+    again = json.loads(bench.cli("calibrate", "--from", "runs/a.jsonl", "runs/b.jsonl", "--json").out)
+    assert again["calibration"] == found
     assert not state.exists()
 
 
@@ -180,9 +188,9 @@ def test_a_described_node_varies_by_nothing_and_is_not_kept(
     asked = ["--machine", "frontier", "--devices", "gpu:0-1", "--sizes", "64K", "--turns", "2", "-o", "noise"]
     ended = CliRunner().invoke(app, ["calibrate", *asked])
     assert ended.exit_code == 0
-    assert "MODELLED" in ended.output
-    found = calibrate([RunFile.read(path) for path in Path("noise").iterdir()])
-    assert found.modelled
+    answer = calibration([Run.of(path) for path in Path("noise").iterdir()])
+    found = answer.noise
+    assert (found.modelled, answer.answer.headline.code) == (True, "calibrate.modelled")
     assert {(noise.intervals.covered, noise.intervals.disjoint, noise.runs) for noise in found.classes} == {(1, 0, 0)}
     with pytest.raises(ValueError, match="modelled"):
         keep(found)
@@ -192,7 +200,7 @@ def test_a_described_node_varies_by_nothing_and_is_not_kept(
 NODE = Node("2 x Fake / GPU", (Device("numa:0", "numa", "CPU"), Device("gpu:0", "gpu", "Fake")), ())
 HELD = Intervals(0.95, 0.01, 0.0, 0.004)
 NOISE = Noise("cpu", 3, HELD, replace(HELD, covered=0.99), 0.002, None, 0.001)
-FOUND = Calibration(
+FOUND = NodeNoise(
     made="2026-11-23T06:00:00+00:00",
     version="0.1.0",
     suites=("default",),
@@ -334,7 +342,7 @@ def test_where_nothing_can_be_kept_the_table_is_printed_and_the_turns_stay(
     ended = bench.cli("calibrate", bench.suite, "--turns", "5", "--rounds", "2", "-o", "noise")
     assert ended.code == 2
     assert ended.err.splitlines()[-1].startswith("linkscope: cannot keep the calibration in ")
-    assert "covered" in ended.out
+    assert "held" in ended.out
     assert len(list(Path("noise").iterdir())) == 5
 
 

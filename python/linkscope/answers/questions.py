@@ -26,6 +26,7 @@ QUESTIONS: dict[str, str] = {
     "analyze/threads": "analyze.threads",
     "analyze/interference": "analyze.interference",
     "analyze/collectives": "analyze.collectives",
+    "calibrate": "calibrate",
     "compare": "compare",
     "choose": "choose",
 }

@@ -15,6 +15,7 @@ from linkscope.analysis.overview import overview
 from linkscope.analysis.reproduce import Reproduction
 from linkscope.analysis.workloads import WorkloadTable, workloads
 from linkscope.answers.answer import Answer
+from linkscope.answers.calibrate import Calibration
 from linkscope.answers.topology import topology
 from linkscope.displayed import Picture
 from linkscope.documents.whole_file import put_whole
@@ -28,14 +29,12 @@ from linkscope.render import html as page
 from linkscope.render.svg.plot import plot
 from linkscope.report import (
     brief_text,
-    calibration_text,
     check_text,
     reproduce_text,
     wording,
     workload_text,
 )
 from linkscope.report.provenance import precision
-from linkscope.results.calibration import Calibration
 from linkscope.results.run_file import RunFile
 
 FURTHER = (
@@ -94,7 +93,6 @@ def _(found: RunFile) -> str:
 _PRINTED: dict[type, Callable[[Any, Console], None]] = {
     CheckResult: check_text.show,
     Reproduction: reproduce_text.show,
-    Calibration: calibration_text.show,
     WorkloadTable: workload_text.print_workload,
 }
 """What a terminal prints of a result, and so a notebook."""
@@ -123,9 +121,14 @@ def _(found: Node) -> str:
     return sentence(topology(found).headline)
 
 
+@html.register
+def _(found: Calibration) -> str:
+    return page.part(found.answer)
+
+
 @words.register
 def _(found: Calibration) -> str:
-    return f"{found.turns} runs of {', '.join(found.suites)} on {found.node}"
+    return str(words(found.answer))
 
 
 words.register(CheckResult, check_text.verdict)

@@ -13,7 +13,6 @@ from typing import Annotated, Any, Literal
 import msgspec
 from msgspec import Meta
 
-from linkscope.displayed import Displayed
 from linkscope.documents.escaped import escaped
 from linkscope.documents.typed import typed
 from linkscope.errors import LinkscopeError
@@ -76,14 +75,14 @@ class KnownDevice:
     name: str
 
 
-@dataclass(frozen=True, repr=False)
-class Calibration(Displayed):
-    """Several runs of the same suites on one node, held against one another.
+@dataclass(frozen=True)
+class NodeNoise:
+    """How much results of some suites vary between runs on one node, by several runs of them.
 
     ``made``: when the last of them began (RFC 3339). ``devices``: with them the node is known again. ``classes``: keys
-    of ``results/figure_class.py``, then "all". ``runs``: by case, the standard deviation between runs, relative: its
-    own, drawn towards that of its class; ``freedom``: how many degrees of freedom these have at least. ``replicates``:
-    likewise between replicates of a run, of cases that had several.
+    of ``results/figure_class.py``, then "all". ``runs``: by case, the standard deviation between runs, relative, drawn
+    towards that of its class; ``freedom``: how many degrees of freedom these have at least. ``replicates``: likewise
+    between replicates of a run, of cases that had several.
     """
 
     made: Annotated[str, Meta(pattern=r"^[0-9T:.+Z-]+$")]
@@ -100,22 +99,16 @@ class Calibration(Displayed):
     replicates: Mapping[str, Deviation]
 
     @property
-    def why_not_kept(self) -> str:
-        """Why later runs had better not know of it; empty where they should."""
-        if self.modelled:
-            return "a described node has no noise"
-        if self.turns < FEWEST_KEPT:
-            return f"{self.turns} turns say too little of the next run; {FEWEST_KEPT} or more do"
-        if not self.replicates:
-            return "each case had one replicate, so nothing tells runs from replicates; ask for no less than two rounds"
-        return ""
+    def worth_keeping(self) -> bool:
+        """Return whether later runs of the node should know of it: it was measured, by enough runs and replicates."""
+        return not self.modelled and self.turns >= FEWEST_KEPT and bool(self.replicates)
 
     def to_json(self) -> Json:
         """As a calibration file has one of them."""
         return asdict(self)
 
 
-Kept = tuple[Calibration, ...]
+Kept = tuple[NodeNoise, ...]
 """What is known of a node, a calibration for each choice of suites, the newest first."""
 
 
@@ -123,7 +116,7 @@ class CalibrationFile(msgspec.Struct, forbid_unknown_fields=True):
     """The file that is kept for a node."""
 
     schema: Literal[2]
-    calibrations: Annotated[tuple[Calibration, ...], Meta(min_length=1)]
+    calibrations: Annotated[tuple[NodeNoise, ...], Meta(min_length=1)]
 
 
 def noise_of(kept: Kept, cases: Iterable[str]) -> Json:
@@ -162,7 +155,7 @@ def kept_at(node: str, host: str = "", environment: Mapping[str, str] = os.envir
     return _FOLDER.path(f"{host or platform.node()}-{node}", environment)
 
 
-def keep(found: Calibration) -> Path:
+def keep(found: NodeNoise) -> Path:
     """Writes it to where ``load`` finds it, whole or not at all, in place of an older one of the same suites.
 
     Raises LinkscopeError where it cannot be written, and ValueError for a modelled node, which has no noise to keep.
@@ -207,7 +200,7 @@ def _read(path: Path) -> Kept:
     """Raises OSError or ValueError with a reason."""
     data = escaped(_FOLDER.read(path))
     found = typed(data, CalibrationFile).calibrations
-    unknown = {name for one in data["calibrations"] for name in one} - {field.name for field in fields(Calibration)}
+    unknown = {name for one in data["calibrations"] for name in one} - {field.name for field in fields(NodeNoise)}
     if unknown:
         raise ValueError(f"calibrations: there is no field {min(unknown)}")
     if any(one.modelled for one in found):

@@ -27,6 +27,14 @@ class Interval:
         """Return one over the interval: the cost of a rate. All bounds must be above 0."""
         return Interval(1 / self.value, 1 / self.high, 1 / self.low)
 
+    def widened(self, noise: float) -> Interval:
+        """Return the interval with ``noise`` besides, the relative half width of an independent 95% interval."""
+        if not noise or self.low <= 0:
+            return self
+        below = math.hypot(math.log(self.value / self.low), noise)
+        above = math.hypot(math.log(self.high / self.value), noise)
+        return Interval(self.value, self.value * math.exp(-below), self.value * math.exp(above))
+
     def scaled(self, factor: float) -> Interval:
         """Return the interval times a positive factor."""
         return Interval(self.value * factor, self.low * factor, self.high * factor)
