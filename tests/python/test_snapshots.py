@@ -28,6 +28,7 @@ COMMANDS: dict[str, tuple[str, ...]] = {
     "analyze-anisotropy": ("analyze", "healthy.jsonl", "anisotropy"),
     "analyze-tiers": ("analyze", "bad-link.jsonl", "tiers"),
     "analyze-scaling": ("analyze", "frontier.jsonl", "scaling"),
+    "calibrate-pair": ("calibrate", "--from", "pair.jsonl", "pair-again.jsonl"),
     "compare-pair": ("compare", "pair.jsonl", "pair-again.jsonl"),
     "compare-bad-link": ("compare", "healthy.jsonl", "bad-link.jsonl"),
     "compare-cpu": ("compare", "cpu.jsonl", "cpu-again.jsonl"),

@@ -13,7 +13,7 @@ from typing import Any
 import polars
 
 from linkscope.answers.answer import Answer, Column, Kind, Table
-from linkscope.answers.run_head import run_head
+from linkscope.answers.run_head import findings_of, run_head
 from linkscope.displayed import Displayed
 from linkscope.figures.run import Run
 from linkscope.messages.catalog import problem
@@ -77,18 +77,20 @@ def calibration(runs: Sequence[Run], keep: Callable[[NodeNoise], Path | None] | 
     alone = [(one, result) for one, held in of_class.items() for result in held]
     rows = [_row(one.key, _noise(result.id, [result], _Deviations({}, {}))) for one, result in alone]
     heads = tuple(map(run_head, runs))
+    spoilers, more_spoilers = findings_of(heads)
     found = Answer(
         "calibrate",
         heads,
         _headline(noise),
         findings=(
-            *(finding for head in heads for finding in head.findings),
+            *spoilers,
             *(_kept(noise, kept) if keep is not None else [note("calibrate.not-measured")]),
         ),
         tables=(
             Table("calibrate.classes", _classes(noise), _COLUMNS),
             Table("calibrate.cases", polars.DataFrame(rows), _OF_CASES, detail=True),
         ),
+        details=tuple(more_spoilers),
         data={"calibration": noise.to_json()},
     )
     return Calibration(noise, found)

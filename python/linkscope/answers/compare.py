@@ -17,7 +17,7 @@ import polars
 from linkscope.answers.answer import Answer, Column, Kind, Outcome, Table
 from linkscope.answers.case_changes import GONE, CaseChanges, case_changes, nothing_common
 from linkscope.answers.common_cause import Blame, causes, result_path
-from linkscope.answers.run_head import RunHead, run_head
+from linkscope.answers.run_head import RunHead, findings_of, run_head
 from linkscope.answers.setup_changes import DEVICES, SetupChange, disturbances, setup_changes
 from linkscope.figures.columns import RATE
 from linkscope.figures.run import Run
@@ -89,13 +89,15 @@ def compare(base: Sequence[Run], new: Sequence[Run], alpha: float = ALPHA, thres
     if len(settings) > _FEW_SETTINGS:
         settings.insert(_FEW_SETTINGS, note("compare.more-setup", count=len(settings) - _FEW_SETTINGS))
     level = Level.ERROR if outcome is Outcome.FAILS else Level.NOTE
+    spoilers, repeated = findings_of(heads)
+    rest = (*others[_FEW_CAUSES:], *lost[_FEW_LOST:], *settings[_FEW_SETTINGS + 1 :])
     return Answer(
         "compare",
         heads,
         replace(headline, level=level),
         outcome,
         findings=(
-            *(finding for head in heads for finding in head.findings),
+            *spoilers,
             *(replace(one, level=level) for one in block),
             *_doubts(base, new, setup),
             *_missing(cases),
@@ -104,7 +106,7 @@ def compare(base: Sequence[Run], new: Sequence[Run], alpha: float = ALPHA, thres
         ),
         tables=tuple(_tables(results, found)),
         next=tuple(_next(base, new, outcome, facts)),
-        details=(*others[_FEW_CAUSES:], *lost[_FEW_LOST:], *settings[_FEW_SETTINGS + 1 :], _noise(base, new)),
+        details=(*repeated, *rest, _noise(base, new)),
         data={
             "base": [str(run.path) for run in base],
             "new": [str(run.path) for run in new],

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -111,3 +111,14 @@ def _failed(head: RunHead) -> Iterator[Finding]:
         yield warning("run.failed", failed=head.failed, cases=head.cases, path=str(head.path))
     if head.origin:
         yield note("run.imported", tool=head.origin)
+
+
+def findings_of(heads: Sequence[RunHead], most: int = 2) -> tuple[list[Finding], list[Finding]]:
+    """Return the findings of several runs, and those that repeat what ``most`` other runs say: for --full alone."""
+    shown: list[Finding] = []
+    repeated: list[Finding] = []
+    counts: Counter[str] = Counter()
+    for found in (one for head in heads for one in head.findings):
+        counts[found.code] += 1
+        (shown if counts[found.code] <= most else repeated).append(found)
+    return shown, repeated
