@@ -18,12 +18,12 @@ from linkscope.displayed import Displayed
 from linkscope.figures.run import Run
 from linkscope.messages.catalog import problem
 from linkscope.messages.finding import Finding, note, warning
-from linkscope.order_statistics import percentile, t975
 from linkscope.results.calibration import FEWEST_KEPT, Intervals, NodeNoise, Noise, devices_of
 from linkscope.results.figure_class import FigureClass
 from linkscope.results.row import origin_name
 from linkscope.statistics.components import FEWEST_RUNS, Components, Replicates, components, drawn, lent
 from linkscope.statistics.interval import Interval
+from linkscope.statistics.ranks import percentile, t975
 
 ALL = "all"
 APART = 0.01

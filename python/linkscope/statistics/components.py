@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import NormalDist, fmean, median
 
-from linkscope.order_statistics import interval_coverage
+from linkscope.statistics.ranks import interval_coverage
 
 FEWEST_RUNS = 2
 _CLASS_RUNS = 4
