@@ -18,8 +18,6 @@ from linkscope.analysis.check import check as _check
 from linkscope.analysis.figures_in_parts import figures_of as _figures
 from linkscope.analysis.frames import export as _export
 from linkscope.analysis.frames import load as _load
-from linkscope.analysis.workloads import WorkloadTable
-from linkscope.analysis.workloads import workloads as _workloads
 from linkscope.answers.answer import Answer
 from linkscope.answers.calibrate import Calibration
 from linkscope.answers.calibrate import calibration as _calibration
@@ -44,7 +42,6 @@ from linkscope.launch.workload_request import WorkloadRequest
 from linkscope.machine.described import load_machine, machine_names
 from linkscope.machine.discover import discover
 from linkscope.machine.node import Node
-from linkscope.machine.paths import Paths as _Paths
 from linkscope.messages.near_names import unknown as _unknown
 from linkscope.notebook import displays as _displays  # noqa: F401  registers how results are shown
 from linkscope.notebook.progress_line import progress_line as _progress_line
@@ -71,7 +68,6 @@ __all__ = [
     "Request",
     "RunFile",
     "WorkloadRequest",
-    "WorkloadTable",
     "analyze",
     "ask",
     "calibrate",
@@ -304,11 +300,12 @@ def reproduce(study: str, *runs: RunFile | str | os.PathLike[str]) -> Answer:
 
 
 @typed_call()
-def workloads(found: RunFile | str | os.PathLike[str]) -> tuple[WorkloadTable, ...]:
-    """Of each application's communication that a run, read or named, carried out: all ways by time, against the study's
-    baseline, and where the time goes. Raises LinkscopeError where it is none."""
-    run = found if isinstance(found, RunFile) else RunFile.read(found)
-    return _workloads(run.rows, _Paths(run.node))
+def workloads(found: RunFile | str | os.PathLike[str]) -> Answer:
+    """Return of each application's communication that a run, read or named, carried out all methods by time.
+
+    ``.tables`` have the methods against the application's, and where the time goes. Raises LinkscopeError.
+    """
+    return _ask("app", found)
 
 
 @typed_call()

@@ -14,15 +14,14 @@ from launching import real_engine
 from modelled_run import result, steady
 from modelled_schedule import case_of, messages_s, played, seconds
 
-from linkscope.analysis.figures_in_parts import figures_of
-from linkscope.analysis.order_gain import OrderGain, measured_gain
-from linkscope.analysis.rank_order import pair_costs, predicted_s, rank_order
+from linkscope.answers.order import measured_gain
+from linkscope.answers.rank_order import pair_costs, predicted_s, rank_order
 from linkscope.cli import main
 from linkscope.errors import LinkscopeError
+from linkscope.figures.run import Run
 from linkscope.machine.described import load_machine
 from linkscope.machine.paths import Paths
 from linkscope.results.row import Row
-from linkscope.results.run_stream import open_run
 from linkscope.workload.halo import halo
 from linkscope.workload.schedule import Message, Phase, Schedule, in_order
 
@@ -65,7 +64,7 @@ def run_file(real_engine: None, tmp_path_factory: pytest.TempPathFactory) -> Pat
 
 @pytest.fixture(scope="module")
 def figures(run_file: Path) -> polars.DataFrame:
-    return figures_of(open_run(run_file))
+    return Run.of(run_file).results
 
 
 def modelled(schedule: Schedule, order: tuple[str, ...], method: str, folder: Path) -> Json:
@@ -134,12 +133,12 @@ OWN, SWAPPED, OTHER = ("gpu:0", "gpu:1"), ("gpu:1", "gpu:0"), ("gpu:1", "gpu:3")
 
 def test_a_run_with_several_orders_says_what_the_best_gained() -> None:
     rows = [ordered(SWAPPED, 2e-3), ordered(OWN, 3e-3), ordered(OTHER, 2.5e-3)]
-    (found,) = measured_gain(rows)
-    assert (found.workload, found.method, found.modelled) == ("mine", "mpi-schedule", False)
-    assert (found.default, found.devices) == (OWN, SWAPPED)
-    assert found.gain == pytest.approx(1.5, rel=1e-5)
-    assert found.low < found.gain < found.high
-    assert found.high - found.low < 1e-4
+    (found,) = measured_gain(rows).to_dicts()
+    assert (found["workload"], found["method"], found["modelled"]) == ("mine", "mpi-schedule", False)
+    assert (found["default"], found["order"]) == (" ".join(OWN), " ".join(SWAPPED))
+    assert found["gain"] == pytest.approx(1.5, rel=1e-5)
+    assert found["gain_low"] < found["gain"] < found["gain_high"]
+    assert found["gain_high"] - found["gain_low"] < 1e-4
 
 
 def test_rows_that_differ_in_more_than_the_order_are_kept_apart() -> None:
@@ -148,15 +147,14 @@ def test_rows_that_differ_in_more_than_the_order_are_kept_apart() -> None:
         ordered(SWAPPED, 1e-3, memory="managed"),
         ordered(SWAPPED, 1e-3, environment={"HSA_XNACK": "1"}),
     ]
-    assert measured_gain(rows) == []
-    assert measured_gain([]) == []
+    assert measured_gain(rows).is_empty()
+    assert measured_gain([]).is_empty()
 
 
 def test_without_the_devices_own_order_the_base_is_the_slowest() -> None:
-    (found,) = measured_gain([ordered(SWAPPED, 2e-3), ordered(("gpu:3", "gpu:1"), 4e-3)])
-    assert isinstance(found, OrderGain)
-    assert found.devices == SWAPPED
-    assert found.gain == pytest.approx(2, rel=1e-5)
+    (found,) = measured_gain([ordered(SWAPPED, 2e-3), ordered(("gpu:3", "gpu:1"), 4e-3)]).to_dicts()
+    assert found["order"] == " ".join(SWAPPED)
+    assert found["gain"] == pytest.approx(2, rel=1e-5)
 
 
 def order_command(*arguments: str) -> int:

@@ -26,13 +26,11 @@ from linkscope.analysis.figures import figures
 from linkscope.analysis.frames import export
 from linkscope.analysis.headline import headline
 from linkscope.analysis.overview import overview
-from linkscope.analysis.workloads import PARTICLES, STEPS, WorkloadTable, workloads
 from linkscope.answers.answer import Answer
 from linkscope.answers.best import ANY, choices
 from linkscope.answers.compare import answer as compare
 from linkscope.errors import LinkscopeError
 from linkscope.figures.run import Run
-from linkscope.machine.paths import Paths
 from linkscope.report import explain_text, terminal, workload_text
 from linkscope.report.html import render
 from linkscope.report.html_answer import answer
@@ -41,13 +39,6 @@ from linkscope.results.member_time import PARTS
 from linkscope.results.replicates import folded
 from linkscope.results.row import Row
 from linkscope.results.run_file import RunFile
-
-PATHS = Paths(made.node(4))
-
-
-def table(rows: list[Row]) -> WorkloadTable:
-    (found,) = workloads(rows, PATHS)
-    return found
 
 
 def printed(show: Any, *what: Any, width: int = 80) -> str:
@@ -62,69 +53,9 @@ def run_of(rows: list[Row]) -> RunFile:
     return made.run(4, rows)
 
 
-@pytest.fixture(scope="module")
-def halo() -> WorkloadTable:
-    return table(some.halo_rows())
-
-
 def test_rows_keep_to_the_schema_of_results() -> None:
     for row in (*some.halo_rows(), *some.pattern_rows()):
         validate(row.raw)
-
-
-def test_ways_stand_by_time_against_the_baseline(halo: WorkloadTable) -> None:
-    assert [way.name for way in halo.ways] == [
-        "direct, device",
-        "xccl, device, one process",
-        "mpi, device",
-        "mpi staged, registered",
-    ]
-    assert halo.best is halo.ways[0]
-    assert halo.baseline is halo.ways[-1]
-    assert halo.baseline.speedup is None
-    direct, _, mpi, _ = (way.speedup for way in halo.ways)
-    assert direct is not None
-    assert direct.ratio == pytest.approx(2.0, rel=0.01)
-    assert direct.low < direct.ratio < direct.high
-    assert direct.told
-    assert mpi is not None
-    assert mpi.ratio == pytest.approx(1.23, rel=0.01)
-
-
-def test_who_is_not_told_apart_from_the_fastest_is_its_equal(halo: WorkloadTable) -> None:
-    assert [way.equal for way in halo.ways] == [True, True, False, False]
-    wide = some.timed(some.workload_case(some.HALO, "halo"), 0.0125, noise=0.2)
-    fast = some.timed(some.workload_case(some.HALO, "halo", "direct"), 0.0123)
-    assert len(table([wide, fast]).equals) == 2
-
-
-def test_the_figure_of_merit_is_of_what_the_schedule_packs(halo: WorkloadTable) -> None:
-    assert halo.merit == STEPS
-    assert halo.best is not None
-    assert halo.best.merit == pytest.approx(20 / 0.0123, rel=0.01)
-    sent = table([some.timed(some.workload_case(some.particles(), "particles"), 0.5)])
-    assert sent.merit == PARTICLES
-    assert sent.best is not None
-    assert sent.best.merit == pytest.approx(4 * 3 * 100 / 0.5, rel=0.01)
-    pattern = table(some.pattern_rows())
-    assert (pattern.merit, pattern.pattern) == ("", True)
-
-
-def test_bytes_and_messages_are_the_schedules(halo: WorkloadTable) -> None:
-    assert halo.bytes == some.HALO.bytes
-    assert halo.messages == some.HALO.messages().total()
-    assert halo.best is not None
-    assert halo.best.gbps == pytest.approx(some.HALO.bytes / halo.best.seconds.median * 1e-9)
-
-
-def test_parts_are_of_the_slowest_member_and_add_up(halo: WorkloadTable) -> None:
-    case = some.workload_case(some.HALO, "halo")
-    way = table([some.timed(case, 1.0, slow=2)]).ways[0]
-    assert way.member is not None
-    assert way.member.seconds == pytest.approx(1.0)
-    assert sum(share for _, share in way.shares) == pytest.approx(1.0)
-    assert dict(way.shares)["wait"] == pytest.approx(0.5)
-    assert "copy" not in dict(way.shares)
 
 
 def test_replicates_fold_into_parts_that_still_add_up() -> None:
@@ -139,85 +70,7 @@ def test_replicates_fold_into_parts_that_still_add_up() -> None:
     assert folded([rows[0], odd, rows[2]]).flows[0].breakdown == ()
 
 
-def test_what_could_not_run_has_each_reason_once(halo: WorkloadTable) -> None:
-    (gone,) = halo.missing
-    assert (gone.status, gone.reason, len(gone.names)) == ("skipped", "no NCCL library", 2)
-    assert not gone.baseline
-    base = some.workload_case(some.HALO, "halo", memory="pageable", baseline=True)
-    direct = some.timed(some.workload_case(some.HALO, "halo", "direct"), 1.0)
-    lost = table([some.skipped(base, "no MPI library"), direct])
-    assert lost.baseline is None
-    assert lost.stood_in_for is None
-    assert lost.missing[0].baseline
-    assert "no MPI library" in workload_text.verdict(lost)
-
-
-def test_nothing_that_ran_is_told_as_such() -> None:
-    found = table([some.skipped(some.workload_case(some.HALO, "halo"), "no MPI library", "failed")])
-    assert found.best is None
-    assert found.times is None
-    text = printed(workload_text.print_workload, found)
-    assert "failed: no MPI library (mpi, device)" in text
-
-
-def test_decks_and_numbers_of_ranks_have_tables_of_their_own() -> None:
-    first = some.timed(some.workload_case(some.HALO, "halo"), 1.0)
-    other = some.timed(some.workload_case(some.HALO, "halo", deck="small", name="x"), 1.0)
-    assert [one.deck for one in workloads([first, other], PATHS)] == ["480x240, 20 steps", "small"]
-    assert workloads(made.rows(4), PATHS) == ()
-
-
-def test_names_say_what_tells_ways_apart() -> None:
-    cases = [
-        some.workload_case(some.HALO, "halo", state=state, variant=f"{xnack}{state}", environment=settings)
-        for state in ("device", "managed")
-        for xnack, settings in (("on", {"HSA_XNACK": "1"}), ("", None))
-    ]
-    cases.append(some.workload_case(some.HALO, "halo", order=(2, 0, 1, 3)))
-    names = {way.name for way in table([some.timed(case, 1.0) for case in cases]).ways}
-    assert "mpi, device, from managed, HSA_XNACK=1, order 0 1 2 3" in names
-    assert "mpi, device, from device, unchanged, order 2 0 1 3" in names
-    assert len(names) == len(cases)
-
-
-def test_phases_are_held_against_their_messages_alone_and_their_busiest_link() -> None:
-    times = table(some.pattern_rows()).times
-    assert times is not None
-    ring, pair = times.phases
-    assert (ring.times, ring.bytes) == (10, 10 * 4 << 20)
-    assert ring.seconds == pytest.approx(0.015)
-    assert ring.slowdown == pytest.approx(0.015 / 10 / 0.001)
-    assert pair.slowdown == pytest.approx(0.015 / 5 / 0.001)
-    assert pair.bound is not None
-    assert pair.bound.link == "gpu:0>switch:nvswitch"
-    assert pair.bound.bytes == 5 * 4 << 20
-    assert pair.bound.share == pytest.approx((5 * 4 << 20) / 450e9 / 0.015)
-    busiest = times.links[0]
-    assert busiest.bytes == (10 + 20) << 20
-    assert busiest.seconds == pytest.approx(busiest.bytes / 450e9)
-
-
-def test_a_link_carries_all_messages_that_pass_it() -> None:
-    times = table([some.timed(some.workload_case(some.HALO, "halo"), 1.0)]).times
-    assert times is not None
-    sent, received = some.HALO.sent(), {link.link: link.bytes for link in times.links}
-    for rank in range(4):
-        assert received[f"gpu:{rank}>switch:nvswitch"] == sent[rank]
-    assert [one.sent for one in times.ranks] == [sent[rank] for rank in range(4)]
-    assert sum(one.received for one in times.ranks) == some.HALO.bytes
-    assert times.ranks[0].waits == pytest.approx(0.5)
-
-
-def test_ranks_that_share_a_device_use_no_link() -> None:
-    case = some.workload_case(some.PATTERN, "ring.csv", state=None, order=(1, 1, 1, 1))
-    times = table([some.timed(case, 1.0)]).times
-    assert times is not None
-    assert times.links == ()
-
-
 def test_isolated_messages_are_no_way_of_their_own() -> None:
-    found = table(some.pattern_rows())
-    assert len(found.ways) == 1
     assert choices(Run(run_of(some.pattern_rows())).results) == []
 
 
@@ -306,35 +159,6 @@ def test_a_run_with_workloads_is_read_by_every_command(tmp_path: Path) -> None:
     assert linkscope.analyze(base).headline
 
 
-def test_the_verdict_comes_first_and_the_whole_fits_a_terminal() -> None:
-    many = [
-        some.timed(some.workload_case(some.HALO, "halo", interface, memory, variant=str(i)), 0.01 + i / 1000)
-        for i, (interface, memory) in enumerate(
-            (interface, memory)
-            for interface in ("mpi", "xccl", "direct", "other")
-            for memory in ("device", "pageable", "pinned", "managed", "registered")
-        )
-    ]
-    base = some.timed(some.workload_case(some.HALO, "halo", staging="full", memory="registered", baseline=True), 0.9)
-    text = printed(workload_text.show, [*many, base, *some.halo_rows()[4:]], made.node(4))
-    lines = text.splitlines()
-    assert len(lines) <= 40
-    assert max(map(len, lines)) <= 80
-    assert lines[1].startswith("mpi, device is fastest: 10.0")
-    assert "mpi staged, registered" in text
-    assert "baseline" in text
-    assert "9 more ways" in text
-
-
-def test_what_is_modelled_says_so_everywhere() -> None:
-    found = table(some.halo_rows(modelled=True))
-    assert found.modelled
-    assert "modelled" in workload_text.verdict(found)
-    assert "MODELLED" in printed(workload_text.print_workload, found)
-    assert "modelled" in workload_svg(found)
-    assert "modelled" not in workload_text.verdict(table(some.halo_rows())).lower()
-
-
 def test_show_has_a_workload_once() -> None:
     run = run_of([*some.halo_rows(), *made.rows(4)[:3]])
     text = printed(terminal.show, run)
@@ -407,16 +231,10 @@ def test_a_damaged_row_is_refused_with_its_field(tmp_path: Path, damage: Any, fi
         RunFile.read(path)
 
 
-def test_a_row_without_a_breakdown_still_has_its_place() -> None:
+def test_results_of_a_row_without_a_breakdown_have_no_parts() -> None:
     line = some.line(some.workload_case(some.PATTERN, "ring.csv", state=None), 1.0)
     del line["flows"][0]["breakdown"]
-    found = table([Row.from_json(line)])
-    assert found.best is not None
-    assert found.best.shares == ()
-    assert found.times is not None
-    assert found.times.phases == ()
-    assert workload_svg(found).count("<rect") == 1
-    assert polars.Series(figures(run_of([Row.from_json(line)]))["parts_s"]).null_count() == 1
+    assert Run(run_of([Row.from_json(line)])).results["parts_s"].to_list() == [None]
 
 
 def study_rows(deck: str) -> list[Row]:
@@ -458,13 +276,6 @@ def test_another_deck_is_not_held_against_the_studys() -> None:
     found = linkscope.reproduce("schieffer25", run_of(study_rows("bm256, 87 steps")))
     claims = found.table("reproduce.claims").frame.filter(polars.col("where").str.ends_with("Fig. 16b"))
     assert set(claims["outcome"]) == {"untested"}
-
-
-def test_a_notebook_gets_the_same_tables(tmp_path: Path) -> None:
-    path = written(some.halo_rows(), tmp_path / "a.jsonl")
-    (found,) = linkscope.workloads(path)
-    assert [way.name for way in found.ways] == [way.name for way in table(some.halo_rows()).ways]
-    assert linkscope.workloads(made.run(4)) == ()
 
 
 def test_of_several_environments_the_first_that_has_a_figure_counts() -> None:

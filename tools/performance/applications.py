@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from tools.performance.figures import Figures
 
-from linkscope.analysis.workloads import TimedWay, WorkloadTable, workloads
-from linkscope.machine.paths import Paths
+from linkscope.answers.app import workloads
+from linkscope.figures.run import Run
 from linkscope.workload.particle_shape import RECORDED, shape
 from linkscope.workload.particles import particles
 from linkscope.workload.problem import DECKS
@@ -50,9 +52,10 @@ COLUMNS = ("application", "deck", "ranks", "combination", "time, ms", "95 % inte
 def timed(figures: Figures) -> Lines:
     """A line for each combination that was timed."""
     return [
-        (table.application, table.deck, str(table.ranks), *_way(figures, run, way), run)
-        for run, table in _tables(figures)
-        for way in table.ways
+        (one.application, one.deck, str(one.facts["ranks"]), *_method(figures, run, line), run)
+        for run in figures.raw["applications"]
+        for one in workloads(Run(figures.files[run]))
+        for line in one.methods.iter_rows(named=True)
     ]
 
 
@@ -68,16 +71,11 @@ def orders(figures: Figures) -> Lines:
     return [(gpus[run], f"{time * 1e3:.2f}", f"{first / time:.2f}", run) for run, time in times.items()]
 
 
-def _tables(figures: Figures) -> list[tuple[str, WorkloadTable]]:
-    files = {run: figures.files[run] for run in figures.raw["applications"]}
-    return [(run, table) for run, file in files.items() for table in workloads(file.rows, Paths(file.node))]
-
-
-def _way(figures: Figures, run: str, way: TimedWay) -> tuple[str, ...]:
-    time = way.seconds
-    ends = f"{time.low * 1e3:.1f} to {time.high * 1e3:.1f}"
-    told = f"{told_share(figures, run, way.id) * 100:.1f} %"
-    return way.combination.name([]) or way.name, f"{time.median * 1e3:.1f}", ends, f"{way.gbps:.2f}", told
+def _method(figures: Figures, run: str, line: dict[str, Any]) -> tuple[str, ...]:
+    ends = f"{line['seconds_low'] * 1e3:.1f} to {line['seconds_high'] * 1e3:.1f}"
+    told = f"{told_share(figures, run, line['id']) * 100:.1f} %"
+    name = f"{line['interface']}{' staged' if line['staged'] else ''}, {line['memory']}"
+    return name, f"{line['seconds'] * 1e3:.1f}", ends, f"{line['gbps']:.2f}", told
 
 
 def told_share(figures: Figures, run: str, row_id: str) -> float:

@@ -58,7 +58,7 @@ class RankTime:
 
 
 @dataclass(frozen=True)
-class ScheduleTimes:
+class FormerScheduleTimes:
     """``phases`` in the schedule's order. ``links``: the busiest first, of the whole schedule; none of unknown peak."""
 
     phases: tuple[PhaseTime, ...]
@@ -71,7 +71,7 @@ class ScheduleTimes:
         return sorted(self.phases, key=lambda one: -one.seconds)
 
 
-def schedule_times(row: Row, paths: Paths, isolated: Row | None = None) -> ScheduleTimes:
+def schedule_times(row: Row, paths: Paths, isolated: Row | None = None) -> FormerScheduleTimes:
     """Of an ok row with a schedule. ``isolated``: the same, every message in a phase of its own."""
     flow, result = row.measured_flows[0]
     schedule = planned_schedule(flow, "")
@@ -81,7 +81,7 @@ def schedule_times(row: Row, paths: Paths, isolated: Row | None = None) -> Sched
     alone = _alone(isolated) if isolated is not None else {}
     times = _phase_seconds(schedule, result)
     seconds = result.seconds.median
-    return ScheduleTimes(
+    return FormerScheduleTimes(
         phases=tuple(_phase(one, time, routes, alone) for one, time in zip(schedule.phases, times, strict=False)),
         ranks=_ranks(schedule, devices, result.parts_s, members),
         links=tuple(routes.loads(schedule.phases, seconds)),

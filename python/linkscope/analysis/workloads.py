@@ -13,7 +13,7 @@ from typing import Any
 
 from linkscope.analysis.combination import Combination
 from linkscope.analysis.reasons import reason_of
-from linkscope.analysis.schedule_times import ScheduleTimes, schedule_times
+from linkscope.analysis.schedule_times import FormerScheduleTimes, schedule_times
 from linkscope.analysis.size_ranges import Cost
 from linkscope.displayed import Displayed, Picture, displays
 from linkscope.machine.paths import Paths
@@ -93,7 +93,7 @@ class WorkloadTable(Displayed):
     merit: str
     ways: tuple[TimedWay, ...]
     missing: tuple[NotTimed, ...]
-    times: ScheduleTimes | None
+    times: FormerScheduleTimes | None
     modelled: bool
     pattern: bool
     notes: tuple[str, ...] = ()

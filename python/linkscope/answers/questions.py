@@ -12,6 +12,8 @@ from linkscope.figures.run import Run
 from linkscope.results.run_file import RunFile
 
 QUESTIONS: dict[str, str] = {
+    "app": "app",
+    "order": "order",
     "reproduce": "reproduce",
     "explain": "explain",
     "analyze": "analyze.overview",

@@ -99,7 +99,8 @@ def _conclude(done: RunFile, options: RunOptions, out: Console, err: Console, fo
     """Prints what came out and what to type next, and writes the page where one is wanted; 1 where a case failed."""
     from linkscope.analysis.explain import explain
     from linkscope.analysis.overview import overview
-    from linkscope.report import brief_text, workload_text
+    from linkscope.cli.answering import answer
+    from linkscope.report import brief_text
     from linkscope.report.provenance import precision
 
     workloads = ["workload" in row.case.get("labels", {}) for row in done.rows]
@@ -111,7 +112,7 @@ def _conclude(done: RunFile, options: RunOptions, out: Console, err: Console, fo
     elif options.as_json:
         typer.echo(json.dumps(done.to_json()))
     elif any(workloads) and all(workloads):
-        workload_text.show(done.rows, done.node, out)
+        answer("app", done, out=out)
     else:
         found = overview(done.rows, done.node, precision(done.header))
         brief_text.show_ended(done, found, explain(done), out)

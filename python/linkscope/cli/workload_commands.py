@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from linkscope.cli.app import AsJson, Commands, app, err, out, print_json
+from linkscope.cli.app import AsJson, Commands, app, err, out
 from linkscope.cli.run_options import RunOptions, given, with_run_options
 from linkscope.errors import LinkscopeError
 from linkscope.messages.near_names import unknown
@@ -129,14 +128,9 @@ def order(
     as_json: AsJson = False,
 ) -> int:
     """Which rank belongs on which device, by the paths as measured, and what that gains over the devices' own order."""
-    from linkscope.analysis.figures_in_parts import figures_of
-    from linkscope.analysis.order_gain import measured_gain
-    from linkscope.analysis.rank_order import rank_order
+    from linkscope.answers.questions import ask
+    from linkscope.cli.answering import printed
     from linkscope.documents.whole_file import write_whole
-    from linkscope.machine.paths import Paths
-    from linkscope.report import rank_order_text
-    from linkscope.results.run_file import RunFile
-    from linkscope.results.run_stream import open_run
     from linkscope.workload.halo import halo, parse_cells
     from linkscope.workload.pattern_file import read_pattern
 
@@ -145,15 +139,7 @@ def order(
     schedule = halo(ranks, parse_cells(cells), steps) if pattern == "halo" else read_pattern(Path(pattern))
     if pattern != "halo" and (ranks, cells, steps) != (4, "61440x30720", 87):
         raise LinkscopeError("--ranks, --cells and --steps are of halo: a file says its own")
-    run = open_run(run_file)
-    found = rank_order(schedule, figures_of(run), Paths(run.node), method)
-    gains = measured_gain(run.rows) if isinstance(run, RunFile) else []
+    found = ask("order", run_file, schedule=schedule, method=method)
     if output is not None:
-        write_whole(output, rank_order_text.rankfile(found, run.node))
-    if as_json:
-        settings = rank_order_text.settings(found, run.node)
-        measured = [asdict(one) for one in gains]
-        print_json({**asdict(found), "gain": found.gain, "settings": settings, "measured": measured})
-    else:
-        rank_order_text.show(found, schedule, run.node, out(), gains)
-    return 0
+        write_whole(output, str(found.data["rankfile"]))
+    return printed(found, out(), "json" if as_json else "text")

@@ -13,7 +13,6 @@ from linkscope.analysis.check import CheckResult
 from linkscope.analysis.explain import explain
 from linkscope.analysis.overview import overview
 from linkscope.analysis.reproduce import Reproduction
-from linkscope.analysis.workloads import WorkloadTable, workloads
 from linkscope.answers.answer import Answer
 from linkscope.answers.calibrate import Calibration
 from linkscope.answers.topology import topology
@@ -22,7 +21,6 @@ from linkscope.documents.whole_file import put_whole
 from linkscope.errors import LinkscopeError
 from linkscope.figures.run import Run
 from linkscope.machine.node import Node
-from linkscope.machine.paths import Paths
 from linkscope.messages.catalog import message, sentence
 from linkscope.notebook.recorded_html import recorded_html
 from linkscope.render import html as page
@@ -32,7 +30,6 @@ from linkscope.report import (
     check_text,
     reproduce_text,
     wording,
-    workload_text,
 )
 from linkscope.report.provenance import precision
 from linkscope.results.run_file import RunFile
@@ -93,7 +90,6 @@ def _(found: RunFile) -> str:
 _PRINTED: dict[type, Callable[[Any, Console], None]] = {
     CheckResult: check_text.show,
     Reproduction: reproduce_text.show,
-    WorkloadTable: workload_text.print_workload,
 }
 """What a terminal prints of a result, and so a notebook."""
 
@@ -133,21 +129,16 @@ def _(found: Calibration) -> str:
 
 words.register(CheckResult, check_text.verdict)
 words.register(Reproduction, reproduce_text.verdict)
-words.register(WorkloadTable, workload_text.verdict)
 
 
 @picture.register
 def _(found: RunFile, table: str | None = None) -> Picture:
-    asked = () if table is not None else workloads(found.rows, Paths(found.node))
-    return picture(asked[0]) if asked else plot(Run.of(found), table)
+    from linkscope.answers.app import workloads
+    from linkscope.render.svg import bars
 
-
-@picture.register
-def _(found: WorkloadTable, table: str | None = None) -> Picture:
-    from linkscope.report.ways_picture import ways_picture
-
-    del table
-    return ways_picture(found)
+    run = Run.of(found)
+    timed = [one for one in workloads(run) if one.methods.height] if table is None else []
+    return bars.draw(timed[0]) if timed else plot(run, table)
 
 
 @picture.register

@@ -9,7 +9,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from linkscope.analysis.schedule_times import LinkLoad, PhaseTime, RankTime, ScheduleTimes
+from linkscope.analysis.schedule_times import FormerScheduleTimes, LinkLoad, PhaseTime, RankTime
 from linkscope.analysis.workloads import PARTICLES, NotTimed, TimedWay, WorkloadTable, workloads
 from linkscope.machine.node import Node
 from linkscope.machine.paths import Paths
@@ -297,7 +297,7 @@ def _grid(one: WorkloadTable, width: int) -> Table:
     return grid
 
 
-def _print_phases(times: ScheduleTimes, console: Console) -> None:
+def _print_phases(times: FormerScheduleTimes, console: Console) -> None:
     if times.phases:
         compared = any(phase.slowdown is not None for phase in times.phases)
         grid = empty_grid("phase, slowest rank")

@@ -15,20 +15,19 @@ from itertools import combinations, permutations
 
 import polars
 
-from linkscope.errors import LinkscopeError
 from linkscope.machine.paths import Paths, natural
+from linkscope.messages.catalog import problem
+from linkscope.statistics.best import AS_GOOD
 from linkscope.workload.schedule import Schedule
 
 MOST_TRIED = 8
-AS_GOOD = 0.01
-"""Nobody reorders ranks for less."""
 Pair = tuple[str, str]
 
 
 @dataclass(frozen=True)
 class PairCost:
-    """Of one pair of devices: seconds before the first byte, GB/s alone, and the links on the way with the GB/s that
-    each has for this pair's bytes."""
+    """One pair of devices: seconds before the first byte, GB/s alone, and the links on the way with the GB/s that each
+    has for this pair's bytes."""
 
     latency_s: float
     gbps: float
@@ -58,35 +57,29 @@ class RankOrder:
 
     @property
     def gain(self) -> float:
-        """1.5 for 1.5 times as fast."""
+        """Return 1.5 for 1.5 times as fast."""
         return self.default_seconds / self.seconds
 
     @property
     def matters(self) -> bool:
+        """Return whether the order is faster than the devices' own by more than 1%."""
         return self.gain > 1 + AS_GOOD
 
 
-def rank_order(schedule: Schedule, figures: polars.DataFrame, paths: Paths, method: str | None = None) -> RankOrder:
-    """The order for the schedule by a run's figures (analysis/figures.py) on its node; of messages by ``method``, or by
-    whichever is fastest.
+def rank_order(schedule: Schedule, results: polars.DataFrame, paths: Paths, method: str | None = None) -> RankOrder:
+    """Return the order for a schedule by a run's results; of messages by ``method``, or by whichever is fastest.
 
     Raises LinkscopeError where the node has fewer devices than the schedule has ranks, or a pair was not measured so.
     """
-    costs = pair_costs(figures, paths, method)
+    costs = pair_costs(results, paths, method)
     if method is not None and not costs:
-        raise LinkscopeError(
-            f"the run has no messages by {method} between devices; without --method the fastest counts"
-        )
+        raise problem("order.no-method", method=method)
     devices = sorted({device for pair in costs for device in pair}, key=natural)
     if len(devices) < schedule.ranks:
-        raise LinkscopeError(
-            f"the run has paths between {len(devices)} devices; {schedule.name} has {schedule.ranks} ranks: "
-            f"a run of the suite peer has all pairs of GPUs"
-        )
-    lacking = [f"{a} > {b}" for a in devices for b in devices if a != b and (a, b) not in costs]
+        raise problem("order.few-devices", devices=len(devices), name=schedule.name, ranks=schedule.ranks)
+    lacking = [f"{a}>{b}" for a in devices for b in devices if a != b and (a, b) not in costs]
     if lacking:
-        what = "large copy" if method is None else f"figure of {method} for"
-        raise LinkscopeError(f"the run has no {what} {lacking[0]}: `linkscope run peer` measures all pairs")
+        raise problem("order.no-pair", path=lacking[0])
     default = tuple(devices[: schedule.ranks])
     parts = _merged(schedule)
     best = min(_candidates(parts, devices, default, costs), key=lambda order: _seconds(parts, order, costs))
@@ -100,34 +93,33 @@ def rank_order(schedule: Schedule, figures: polars.DataFrame, paths: Paths, meth
         default_seconds=_seconds(every, default, costs),
         bottleneck=_bottleneck(every, best, costs),
         tried=len(devices) <= MOST_TRIED,
-        modelled=bool(figures["modelled"].any()),
+        modelled=bool(results["modelled"].any()),
     )
 
 
 def predicted_s(schedule: Schedule, order: Sequence[str], costs: dict[Pair, PairCost]) -> float:
-    """Seconds that the schedule's messages take with rank i on ``order[i]``; packs and collectives are not in it."""
+    """Return the seconds of the schedule's messages with rank i on ``order[i]``, without packs and collectives."""
     return _seconds(_apart(schedule), order, costs)
 
 
-def pair_costs(figures: polars.DataFrame, paths: Paths, method: str | None = None) -> dict[Pair, PairCost]:
-    """Of every pair of GPUs (of NUMA nodes where there are none): the fastest single copy of the largest size, and the
-    least time that any copy between them took, or between another pair of their speed class. With a ``method``: of its
-    copies; links have room for what the fastest one gets out of them."""
-    alone = (
-        (polars.col("flows") == 1) & (polars.col("background") == 0) & polars.col("together").cast(polars.String).eq("")
+def pair_costs(results: polars.DataFrame, paths: Paths, method: str | None = None) -> dict[Pair, PairCost]:
+    """Return what every pair of GPUs costs (of NUMA nodes where there are none).
+
+    That is the fastest single copy of the largest size, and the least time that any copy between the two took, or
+    between another pair of their tier. With a ``method``: of its copies; links have room for what the fastest one gets
+    out of them.
+    """
+    copies = results.filter(
+        (polars.col("flows") == 1) & (polars.col("background") == 0) & (polars.col("together") == ""),
+        (polars.col("status") == "ok") & polars.col("gbps").is_not_null() & polars.col("seconds").is_not_null(),
+        polars.col("source") != polars.col("destination"),
     )
-    copies = figures.filter(
-        alone,
-        polars.col("status").cast(polars.String) == "ok",
-        polars.col("gbps").is_not_null() & polars.col("seconds").is_not_null(),
-        polars.col("source").cast(polars.String) != polars.col("destination").cast(polars.String),
-    ).with_columns(polars.col("source", "destination", "tier").cast(polars.String))
     kind = "gpu:" if copies["source"].str.starts_with("gpu:").any() else "numa:"
     copies = copies.filter(polars.all_horizontal(polars.col("source", "destination").str.starts_with(kind)))
     fastest = copies.group_by("source", "destination").agg(polars.col("gbps").max())
     room = {(source, destination): gbps for source, destination, gbps in fastest.iter_rows()}
     if method is not None:
-        copies = copies.filter(polars.col("method").cast(polars.String) == method)
+        copies = copies.filter(polars.col("method") == method)
     quickest = dict(copies.group_by("tier").agg(polars.col("seconds").min()).iter_rows())
     largest = copies.filter(polars.col("bytes") == polars.col("bytes").max().over("source", "destination"))
     rates = largest.group_by("source", "destination", "tier").agg(polars.col("gbps").max())
@@ -140,14 +132,14 @@ def pair_costs(figures: polars.DataFrame, paths: Paths, method: str | None = Non
 
 
 def _links(paths: Paths, route: Sequence[str], gbps: float, peak: float | None) -> tuple[tuple[str, float], ...]:
-    """What each link of known rate has for a pair that reached ``gbps`` of ``peak``."""
+    """Return what each link of known rate has for a pair that reached ``gbps`` of ``peak``."""
     rates = ((name, paths.links[name].link.peak_gbps) for name in route)
     return tuple((name, rate * min(gbps / peak, 1.0)) for name, rate in rates if rate and peak)
 
 
 @dataclass(frozen=True)
 class _Traffic:
-    """What goes between ``pairs`` of ranks in ``count`` phases: bytes of each pair in all."""
+    """Bytes between ``pairs`` of ranks in ``count`` phases, of each pair in all."""
 
     name: str
     pairs: tuple[tuple[int, int], ...]
@@ -164,7 +156,7 @@ def _apart(schedule: Schedule) -> list[_Traffic]:
 
 
 def _merged(schedule: Schedule) -> list[_Traffic]:
-    """Phases between the same pairs as one: what an order gains for the one it gains for the others."""
+    """Return phases between the same pairs as one: what an order gains for one it gains for the others."""
     found: dict[tuple[tuple[int, int], ...], _Traffic] = {}
     for one in _apart(schedule):
         before = found.get(one.pairs)
@@ -176,16 +168,16 @@ def _merged(schedule: Schedule) -> list[_Traffic]:
 
 
 def _waits(part: _Traffic, order: Sequence[str], costs: dict[Pair, PairCost]) -> Iterator[tuple[float, str]]:
-    """How long the part takes by each link and each message."""
+    """Yield how long the part takes by each link and each message."""
     loads: dict[str, float] = {}
     for (source, destination), size in zip(part.pairs, part.sizes, strict=True):
         pair = order[source], order[destination]
         cost = costs[pair]
-        yield cost.latency_s * part.count + size / cost.gbps * 1e-9, f"{pair[0]} > {pair[1]}"
+        yield cost.latency_s * part.count + size / cost.gbps * 1e-9, f"{pair[0]}>{pair[1]}"
         for link, gbps in cost.links:
             loads[link] = loads.get(link, 0.0) + size / gbps * 1e-9
     for link, seconds in loads.items():
-        yield seconds, f"link {link}"
+        yield seconds, link
 
 
 def _seconds(parts: Iterable[_Traffic], order: Sequence[str], costs: dict[Pair, PairCost]) -> float:
@@ -233,7 +225,7 @@ def _interchanged(
 def _greedy(
     parts: Sequence[_Traffic], devices: Sequence[str], ranks: int, costs: dict[Pair, PairCost]
 ) -> tuple[str, ...]:
-    """The heaviest pair of ranks on the fastest pair of devices, then the next."""
+    """Return the heaviest pair of ranks on the fastest pair of devices, then the next."""
     traffic: dict[frozenset[int], int] = {}
     for part in parts:
         for ends, size in zip(part.pairs, part.sizes, strict=True):
