@@ -342,9 +342,10 @@ def test_every_collective_is_on_the_first_screen_by_the_name_of_its_library(name
     assert all(
         kind in told for kind in ("all-reduce", "reduce", "broadcast", "reduce-scatter", "all-gather", "all-to-all")
     )
-    for full in (False, True):
-        assert "xccl" not in linkscope.render(found, full=full)
-    assert "NCCL" in linkscope.render(found, full=True)
+    methods = found.table("choose.costs").frame["method"]
+    assert methods.str.contains("NCCL").any()
+    assert not methods.str.contains("xccl").any()
+    assert not found.table("choose.fastest").frame["fastest"].str.contains("xccl").any()
 
 
 @pytest.mark.parametrize(
@@ -443,3 +444,10 @@ def test_a_slow_gpu_is_told_with_the_ranking(tmp_path: Path) -> None:
     (slow,) = [one for one in found.at(Level.WARNING) if one.code.startswith("explain.")]
     assert slow.where == ("gpu:1",)
     assert not any(one.code == "choose.slow" for one in linkscope.choose(recorded.HEALTHY).findings)
+
+
+def test_tests_that_kept_their_sizes_are_named(tmp_path: Path) -> None:
+    path = tmp_path / "run.jsonl"
+    linkscope.run("latency", output=path, machine="h200x4", sizes="4K,1M", progress="none")
+    (kept,) = [one for one in linkscope.choose(path).findings if one.code == "run.other-sizes"]
+    assert kept.facts["tests"]

@@ -17,7 +17,7 @@ from linkscope.answers.answer import Answer, Column, Kind, Outcome, Table
 from linkscope.answers.best import Choice, choices, costs
 from linkscope.answers.choose_rows import best_words, conditions, height, others, rows, title, uncertain
 from linkscope.answers.questions import QUESTIONS, ask
-from linkscope.answers.run_head import RunHead, run_head
+from linkscope.answers.run_head import RunHead, findings_of, run_head
 from linkscope.figures.joined import joined
 from linkscope.figures.run import Run
 from linkscope.messages.catalog import commands, named, problem, sentence
@@ -60,7 +60,8 @@ def answer(*runs: Run, table: str | None = None) -> Answer:
         found = _with_word(found, table)
     told = [one for one in found if one.ranges]
     heads = [run_head(run) for run in runs]
-    findings = (*_of_heads(heads), *_warnings(runs, told), *_notes(runs, found, told))
+    of_runs, repeated = findings_of(heads)
+    findings = (*of_runs, *_warnings(runs, told), *_notes(runs, found, told))
     headline, outcome = _headline(heads, found, told)
     steps = tuple(_next(runs, told))
     first = _first(told or found, runs[-1].library, _LINES - _FIXED - _height([headline], findings, steps))
@@ -73,7 +74,7 @@ def answer(*runs: Run, table: str | None = None) -> Answer:
         findings=findings,
         tables=(first, *details) if told or found else (),
         next=steps,
-        details=tuple(_details(found, runs[-1].library)),
+        details=(*_details(found, runs[-1].library), *repeated),
     )
 
 
@@ -89,18 +90,6 @@ def _headline(
     if all(one.ties for one in told):
         return note("choose.all-tie", tasks=len(told)), None
     return note("choose.fastest", tasks=len(told)), None
-
-
-def _of_heads(heads: Sequence[RunHead]) -> Iterator[Finding]:
-    """Yield what the runs say of themselves, each once; the loads of several in one."""
-    every = [one for head in heads for one in head.findings]
-    loads = [one.facts for one in every if one.code == "doctor.load"]
-    told = {
-        (one.code, repr(sorted(one.facts.items()))): one for one in every if len(loads) < 2 or one.code != "doctor.load"
-    }
-    yield from told.values()
-    if len(loads) > 1:
-        yield warning("choose.loads", loads=[f"{one['load']:.1f}" for one in loads], cpus=loads[0]["cpus"])
 
 
 def _warnings(runs: Sequence[Run], told: Sequence[Choice]) -> Iterator[Finding]:

@@ -13,6 +13,7 @@ import polars
 from linkscope.figures.run import Run
 from linkscope.machine.doctor import examine
 from linkscope.messages.finding import Finding, Level, error, note, warning
+from linkscope.results.other_sizes import sizes_of_their_own
 from linkscope.results.row import origin_name
 
 
@@ -75,7 +76,7 @@ def run_head(run: Run) -> RunHead:
         modelled=run.modelled,
         origin=origin_name(run.header),
     )
-    found = (*_cut(run, head), *_disturbed(run), *_failed(head))
+    found = (*_cut(run, head), *_disturbed(run), *_failed(head), *_other_sizes(run))
     return replace(head, findings=tuple(replace(one, facts={**one.facts, "run": head.path.name}) for one in found))
 
 
@@ -111,6 +112,16 @@ def _failed(head: RunHead) -> Iterator[Finding]:
         yield warning("run.failed", failed=head.failed, cases=head.cases, path=str(head.path))
     if head.origin:
         yield note("run.imported", tool=head.origin)
+
+
+def _other_sizes(run: Run) -> Iterator[Finding]:
+    """Yield which tests kept sizes of their own where `--sizes` asked for others."""
+    asked = (run.header["plan"].get("request") or {}).get("sizes")
+    others, _ = (
+        sizes_of_their_own((row.case for row in run.file.rows), asked) if asked and not run.missing else ({}, set())
+    )
+    if others:
+        yield note("run.other-sizes", tests=[name for _, name in others])
 
 
 def findings_of(heads: Sequence[RunHead], most: int = 2) -> tuple[list[Finding], list[Finding]]:
