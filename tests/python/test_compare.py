@@ -198,6 +198,27 @@ def test_the_faulty_gpu_is_blamed_through_noise() -> None:
         assert found.headline.where == ("gpu:1",)
 
 
+def busy(run: RunFile) -> RunFile:
+    """Return the run as a matrix product of another process on gpu:1 leaves it: kernels suffer most."""
+    hit = [
+        (lambda flow: planted.kernel(flow) or planted.local(flow, "gpu:1"), 0.51),
+        (lambda flow: flow["method"] == "copy-engine", 0.93),
+        (lambda flow: flow["method"] in ("pointer-chase", "ping-pong"), 0.8),
+    ]
+    for slowed, factor in hit:
+        run = planted.slowed(run, lambda flow, slowed=slowed: "gpu:1" in planted.ends(flow) and slowed(flow), factor)
+    return planted.noisy(run, random.Random(1), 0.004)
+
+
+@pytest.mark.parametrize("base", [recorded.HEALTHY, recorded.PAIR], ids=["4 GPUs", "2 GPUs"])
+def test_another_process_is_no_fault_of_a_method(base: Path) -> None:
+    run = RunFile.read(base)
+    for new in (busy(run), planted.with_state(busy(run), "gpu:1", processes=1)):
+        found = compare([run], [new])
+        assert (found.headline.where, found.headline.facts["kind"]) == (("gpu:1",), "gpu")
+        assert found.headline.facts["changes"][1] > 2 * found.headline.facts["changes"][0]
+
+
 @pytest.mark.parametrize(
     ("fault", "setting", "values"),
     [

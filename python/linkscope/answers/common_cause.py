@@ -67,12 +67,15 @@ class Thing:
 class Blame:
     """Results that changed in one direction, as lines of the frame. ``thing``: None where they have none in common.
 
-    ``change``: the median relative change of speed, -0.2 for 20% slower. ``unchanged``: how many other results have
-    the thing and did not change, ``unclear``: how many nobody can tell of.
+    ``change``: the median relative change of speed, -0.2 for 20% slower; ``least`` and ``most``: between which four of
+    five changes lie, by size. ``unchanged``: how many other results have the thing and did not change, ``unclear``: how
+    many nobody can tell of.
     """
 
     thing: Thing | None
     change: float
+    least: float
+    most: float
     results: Frame
     unchanged: int = 0
     unclear: int = 0
@@ -185,9 +188,9 @@ def _best(left: Frame, others: Frame, things: _Things, excluded: set[int]) -> tu
 
 
 def _cause(thing: Thing | None, results: Frame, unchanged: int = 0, unclear: int = 0) -> Blame:
-    change = results["change"].median()
-    assert isinstance(change, float)
-    return Blame(thing, math.expm1(change), results, unchanged, unclear)
+    low, median, high = (math.expm1(results["change"].quantile(share, "linear") or 0.0) for share in (0.1, 0.5, 0.9))
+    least, most = sorted((low, high), key=abs)
+    return Blame(thing, median, least, most, results, unchanged, unclear)
 
 
 def _alone(result: Frame) -> Thing:

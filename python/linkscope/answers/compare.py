@@ -46,6 +46,8 @@ KEY = ("id", "place", "figure", "unit")
 _VERDICTS = {"slower": LOWER, "faster": HIGHER, "unchanged": SAME, "inconclusive": UNCLEAR}
 _FEW_CAUSES, _FEW_ROWS, _FEW_SETTINGS, _FEW_LOST = 3, 4, 2, 2
 """Lines of a first screen."""
+_SPREAD = 1.3
+"""Ratio of the largest to the least change of a cause from which both are shown."""
 _LEAST_SHOWN = 0.0005
 """Changes of less are written as 0%."""
 _SHOWN = ("base", "new", "speed", "speed_low", "speed_high", "p", "verdict")
@@ -79,7 +81,7 @@ def compare(base: Sequence[Run], new: Sequence[Run], alpha: float = ALPHA, thres
     suspects = {end for one in (*setup, *disturbed) for end in one.device.split("<>") if end.startswith("gpu:")}
     found = causes(results, new[-1].paths, suspects)
     facts = _facts(results, threshold)
-    changed, lost = [_of_cause(one, results.height) for one in found], list(_lost(cases))
+    changed, lost = [_of_cause(one, results.height, new[-1].library) for one in found], list(_lost(cases))
     outcome, headline = _verdict(heads, found, changed, lost, facts)
     others = [one for one in changed if one is not headline]
     likely = [one for one in (*setup, *disturbed) if set(one.device.split("<>")) & set(headline.where)]
@@ -104,7 +106,7 @@ def compare(base: Sequence[Run], new: Sequence[Run], alpha: float = ALPHA, thres
             *(_detectable(results, threshold) if outcome in (Outcome.HOLDS, Outcome.UNCLEAR) else ()),
             *settings[: _FEW_SETTINGS + 1],
         ),
-        tables=tuple(_tables(results, found)),
+        tables=tuple(_tables(results, found, new[-1].library)),
         next=tuple(_next(base, new, outcome, facts)),
         details=(*repeated, *rest, _noise(base, new)),
         data={
@@ -154,16 +156,24 @@ _CODES = {
 """By whether it is slower: blamed on a thing, on a thing by one method, on nothing in common."""
 
 
-def _of_cause(cause: Blame, total: int) -> Finding:
+def _of_cause(cause: Blame, total: int, library: str) -> Finding:
     thing, (plain, by_method, apart) = cause.thing, _CODES[cause.slower]
-    facts: dict[str, Any] = {"change": abs(cause.change), "count": cause.results.height, "total": total}
+    ends = abs(cause.least), abs(cause.most)
+    shown = ends if ends[1] > _SPREAD * ends[0] else (abs(cause.change),) * 2
+    facts: dict[str, Any] = {
+        "change": abs(cause.change),
+        "changes": shown,
+        "count": cause.results.height,
+        "total": total,
+    }
     facts |= {"unchanged": cause.unchanged, "unclear": cause.unclear}
     ids = tuple(cause.results["id"].unique(maintain_order=True))
     if thing is None:
         return Finding(apart, Level.NOTE, {**facts, "kind": "none"}, (), ids)
     what = {"memory": f"{thing.name} memory", "test": f"test {thing.name}", "all": "all results"}
-    facts |= {"kind": thing.kind, "what": what.get(thing.kind, thing.name)}
-    facts |= {"scope": thing.scope, "method": thing.method}
+    what |= dict.fromkeys(("method", "way"), method_name(thing.name, library))
+    facts |= {"kind": thing.kind, "what": what.get(thing.kind, thing.name), "scope": thing.scope}
+    facts |= {"method": method_name(thing.method, library)} if thing.method else {}
     return Finding(by_method if thing.method else plain, Level.NOTE, facts, thing.devices, ids)
 
 
@@ -269,24 +279,24 @@ def _next(base: Sequence[Run], new: Sequence[Run], outcome: Outcome, facts: Fact
         yield note("compare.calibrate")
 
 
-def _tables(results: Frame, found: Sequence[Blame]) -> Iterator[Table]:
+def _tables(results: Frame, found: Sequence[Blame], library: str) -> Iterator[Table]:
     values = (Column("base", Kind.VALUE), Column("new", Kind.VALUE), Column("speed", Kind.CHANGE, interval=True))
     columns = (Column("between", Kind.PATH), Column("called"), Column("bytes", Kind.SIZE), *values)
     size = polars.col("change").abs()
     if found:
         ordered = polars.concat([one.results.sort("p", size, descending=[False, True]) for one in found])
-        yield Table("compare.changed", _named(ordered), columns, first=_FEW_ROWS)
+        yield Table("compare.changed", _named(ordered, library), columns, first=_FEW_ROWS)
     else:
         unclear = results.filter(polars.col("verdict") == UNCLEAR, size > _LEAST_SHOWN).sort(size, descending=True)
         if unclear.height:
-            yield Table("compare.unclear", _named(unclear), columns, first=_FEW_ROWS)
+            yield Table("compare.unclear", _named(unclear, library), columns, first=_FEW_ROWS)
     every = (Column("id"), *values, Column("verdict"))
     yield Table("compare.results", results.select(*KEY, "title", *_SHOWN), every, detail=True)
 
 
-def _named(results: Frame) -> Frame:
+def _named(results: Frame, library: str) -> Frame:
     """Return results with the path and the method that a screen shows."""
     lines = list(results.iter_rows(named=True))
     between = polars.Series("between", [result_path(line) for line in lines], polars.String)
-    called = polars.Series("called", [method_name(line["way"]) for line in lines], polars.String)
+    called = polars.Series("called", [method_name(line["way"], library) for line in lines], polars.String)
     return results.with_columns(between, called).select(*KEY, "between", "called", "bytes", *_SHOWN)
