@@ -160,13 +160,8 @@ def _of_cause(cause: Blame, total: int, library: str) -> Finding:
     thing, (plain, by_method, apart) = cause.thing, _CODES[cause.slower]
     ends = abs(cause.least), abs(cause.most)
     shown = ends if ends[1] > _SPREAD * ends[0] else (abs(cause.change),) * 2
-    facts: dict[str, Any] = {
-        "change": abs(cause.change),
-        "changes": shown,
-        "count": cause.results.height,
-        "total": total,
-    }
-    facts |= {"unchanged": cause.unchanged, "unclear": cause.unclear}
+    facts: dict[str, Any] = {"change": abs(cause.change), "changes": shown, "total": total}
+    facts |= {"count": cause.results.height, "unchanged": cause.unchanged, "unclear": cause.unclear}
     ids = tuple(cause.results["id"].unique(maintain_order=True))
     if thing is None:
         return Finding(apart, Level.NOTE, {**facts, "kind": "none"}, (), ids)
