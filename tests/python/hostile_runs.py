@@ -24,7 +24,6 @@ from workload_rows import HALO, line, pattern_rows, workload_case
 from linkscope.analysis.check import check, made_from
 from linkscope.analysis.explain import explain
 from linkscope.analysis.frames import export, of_run
-from linkscope.analysis.overview import overview
 from linkscope.answers.calibrate import answer as calibrate
 from linkscope.answers.compare import answer as compare
 from linkscope.answers.questions import ask
@@ -33,13 +32,12 @@ from linkscope.errors import LinkscopeError
 from linkscope.figures.run import Run
 from linkscope.notebook import displays
 from linkscope.render import render as as_form
-from linkscope.report import check_files, check_text, explain_text, terminal
+from linkscope.report import check_files, check_text, explain_text
 from linkscope.report.html import render
-from linkscope.report.provenance import hosts, precision
 from linkscope.results.limits import Limits
 from linkscope.results.run_file import RunFile
 
-assert displays.FURTHER, "what runs show is registered"
+assert displays.html, "what runs show is registered"
 GOOD = Path(__file__).parents[1] / "fixtures" / "turns" / "h200x2-1.jsonl"
 ODD: tuple[Any, ...] = (
     *(None, True, False, "", "x", "\x1b[31mred\x1b[0m", "\ud800", "gpu:99999", "numa:-1", "a" * 70_000, -1, 0, 1, 0.5),
@@ -147,11 +145,11 @@ def _printed(console: Console) -> str:
 
 
 def _shown(run: RunFile) -> None:
-    console = _console()
-    terminal.show(run, console)
-    assert _printed(console)
-    tables = overview(run.rows, run.node, precision(run.header)).to_json()
-    json.dumps({"header": run.header, "hosts": hosts(run.states), "missing": run.missing, **tables}, allow_nan=False)
+    found = ask("show", run)
+    json.loads(as_form(found, "json"))
+    text = as_form(found, full=True)
+    assert text
+    assert "\x1b" not in text
 
 
 def _explained(run: RunFile) -> None:

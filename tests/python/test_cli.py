@@ -246,7 +246,7 @@ def test_a_dry_run_counts_in_a_line_each_however_narrow_the_terminal(
 
 def test_show_report_and_export_take_a_run(bench: Bench) -> None:
     bench.cli("run", bench.suite, "-o", "a.jsonl")
-    assert "Copies" in bench.cli("show", "a.jsonl").out
+    assert "6 cases" in bench.cli("show", "a.jsonl").out
     assert json.loads(bench.cli("show", "a.jsonl", "--json").out)["header"]["plan"]["ids"] == TINY_IDS
     assert bench.cli("report", "a.jsonl", "-o", "a.html").code == 0
     assert "<html" in Path("a.html").read_text().lower()
@@ -323,6 +323,6 @@ def test_the_commands_at_the_end_of_a_run_start_where_the_name_is_not_on_path(
     if not beside.is_file():
         pytest.skip("no command beside this Python")
     monkeypatch.setattr("linkscope.cli.measuring.which", lambda _: None)
-    told = bench.cli("run", bench.suite, "-o", "a.jsonl", "--rounds", "1").err.splitlines()
+    told = bench.cli("run", bench.suite, "-o", "a.jsonl", "--rounds", "1").out.splitlines()
     (line,) = (line for line in told if " show a.jsonl" in line)
-    assert Path(line.split()[0]).samefile(beside)
+    assert Path(line.removeprefix("Next:").split()[0]).samefile(beside)

@@ -40,6 +40,13 @@ COMMANDS: dict[str, tuple[str, ...]] = {
     "choose-frontier": ("choose", "frontier.jsonl"),
     "choose-cut-short": ("choose", "cut-short.jsonl"),
     "choose-pair-full": ("choose", "pair.jsonl", "--full"),
+    "show-healthy": ("show", "healthy.jsonl"),
+    "show-healthy-full": ("show", "healthy.jsonl", "--full"),
+    "show-bad-link": ("show", "bad-link.jsonl"),
+    "show-cpu": ("show", "cpu.jsonl"),
+    "show-frontier": ("show", "frontier.jsonl"),
+    "show-cut-short": ("show", "cut-short.jsonl"),
+    "show-collectives": ("show", "direct.jsonl"),
 }
 """Name of the snapshot -> command line; NAME.jsonl stands for a run of the fixture ``runs``."""
 LONG = ("-full", "-json", "-csv")
@@ -54,6 +61,7 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
         (folder / f"{name}.jsonl").write_bytes(path.read_bytes())
     for name, path in {"pair": recorded.PAIR, "pair-again": recorded.PAIR_AGAIN}.items():
         (folder / f"{name}.jsonl").write_bytes(path.read_bytes())
+    (folder / "direct.jsonl").write_bytes(recorded.DIRECT.read_bytes())
     recorded.bad_link(folder)
     recorded.cut_short(folder)
     recorded.frontier(folder)

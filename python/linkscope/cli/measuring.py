@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import json
 import os
-import shlex
 import sys
 from collections import Counter
+from collections.abc import Iterator
 from pathlib import Path
+from shlex import quote
 from shutil import which
 
 import typer
@@ -23,6 +24,8 @@ from linkscope.launch.outlook import measured_outlook
 from linkscope.launch.run import default_output, newest_output
 from linkscope.launch.run import resume as resume_run
 from linkscope.launch.run import run as start_run
+from linkscope.messages.catalog import sentence
+from linkscope.messages.finding import Finding, note
 from linkscope.report import wording
 from linkscope.report.peer_formats.formats import FORMATS, check_format, not_printed, printed
 from linkscope.results.run_file import RunFile
@@ -81,8 +84,8 @@ def dry_run(request: Request, out: Console, as_json: bool, form: str | None = No
     if as_json:
         typer.echo(json.dumps(job.plan([case for case in job.cases if case.skip is None]), indent=1))
         return 0
-    for note in (*not_modelled(job), *job.notes):
-        out.print(note, highlight=False, markup=False, soft_wrap=True)
+    for line in (*not_modelled(job), *job.notes):
+        out.print(line, highlight=False, markup=False, soft_wrap=True)
     for (suite, name), count in Counter((case.case["suite"], case.case["name"]) for case in job.cases).items():
         out.print(f"{count:6}  {suite}/{name}", highlight=False, markup=False, soft_wrap=True)
     for reason, count in Counter(case.skip for case in job.cases if case.skip is not None).items():
@@ -96,12 +99,8 @@ def dry_run(request: Request, out: Console, as_json: bool, form: str | None = No
 
 
 def _conclude(done: RunFile, options: RunOptions, out: Console, err: Console, form: str | None) -> int:
-    """Prints what came out and what to type next, and writes the page where one is wanted; 1 where a case failed."""
-    from linkscope.analysis.explain import explain
-    from linkscope.analysis.overview import overview
+    """Print what came out and where it is, and write the page where one is wanted; 1 where a case failed."""
     from linkscope.cli.answering import answer
-    from linkscope.report import brief_text
-    from linkscope.report.provenance import precision
 
     workloads = ["workload" in row.case.get("labels", {}) for row in done.rows]
     if any(workloads) and all(row.status == "skipped" for row in done.rows):
@@ -114,14 +113,12 @@ def _conclude(done: RunFile, options: RunOptions, out: Console, err: Console, fo
     elif any(workloads) and all(workloads):
         answer("app", done, out=out)
     else:
-        found = overview(done.rows, done.node, precision(done.header))
-        brief_text.show_ended(done, found, explain(done), out)
+        answer("show", done, out=out, program=_called())
     page = done.path.with_suffix(".html")
-    err.print()
     if options.report:
         _write_page(done, page)
-    for line in _next(done, page, options, form, err.width):
-        err.print(line, highlight=False, markup=False, soft_wrap=True)
+    for found in _written(done, page if options.report else None, form):
+        err.print(sentence(found), highlight=False, markup=False, soft_wrap=True)
     return 1 if done.with_status("failed") else 0
 
 
@@ -132,29 +129,20 @@ def _write_page(done: RunFile, page: Path) -> None:
     write_report([all_of(done)], page)
 
 
-def _next(done: RunFile, page: Path, options: RunOptions, form: str | None, width: int) -> list[str]:
-    """Where the run is, what a table of that ``form`` leaves out, and the commands for more of it; what they are for
-    beside each, or below it where a line of ``width`` does not hold both."""
-    run, linkscope = shlex.quote(str(done.path)), _called()
-    ways = {f"{linkscope} show {run}": "its figures again; --full: all of them"}
-    if len({row.case["flows"][0]["method"] for row in done.with_status("ok")}) > 1:
-        ways[f"{linkscope} choose {run}"] = "which way is fastest, by size"
-    if not options.report:
-        ways[f"{linkscope} report {run} -o {shlex.quote(str(page))}"] = "all of it as one page"
-    if {row.suite for row in done.rows} == {"default"}:
-        ways[f"{linkscope} list suites"] = "what else can be measured: messages, collectives, sizes, ..."
-    widest = max(map(len, ways))
-    beside = all(widest + 2 + len(what) <= width for what in ways.values())
-    wrote = [f"wrote {done.path} and {page}" if options.report else f"wrote {done.path}"]
+def _written(done: RunFile, page: Path | None, form: str | None) -> Iterator[Finding]:
+    """Yield where the run is, and how many cases a table of the tool ``form`` leaves out."""
+    if page is None:
+        yield note("measuring.wrote", path=str(done.path))
+    else:
+        yield note("measuring.wrote-both", path=str(done.path), page=str(page))
     if form is not None and (left := not_printed(done, form)):
-        wrote.append(f"not in that table: {wording.count(left, 'case')} that {FORMATS[form].tool} has no test for")
-    return wrote + [f"{way:<{widest}}  {what}" if beside else f"{way}\n    {what}" for way, what in ways.items()]
+        yield note("measuring.not-in-format", cases=left, tool=FORMATS[form].tool)
 
 
 def _called() -> str:
-    """How a shell finds this program: by its name or, in an environment that is not active, by where that is."""
+    """Return how a shell finds this program: by its name or, in an environment that is not active, by where it is."""
     beside = Path(sys.executable).parent / "linkscope"
-    return "linkscope" if which("linkscope") or not beside.is_file() else shlex.quote(os.path.relpath(beside))
+    return "linkscope" if which("linkscope") or not beside.is_file() else quote(os.path.relpath(beside))
 
 
 def command_line(request: Request, output: Path | None) -> list[str]:

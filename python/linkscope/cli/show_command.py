@@ -6,45 +6,36 @@ from typing import Annotated
 
 import typer
 
-from linkscope.cli.app import AsJson, RunPath, app, err, out, print_json
+from linkscope.cli.answering import answer
+from linkscope.cli.app import AsJson, RunPath, app, out
 from linkscope.cli.run_options import FormatName
-from linkscope.errors import LinkscopeError
+from linkscope.messages.catalog import problem
 
 
 @app.command()
 def show(
     run_file: RunPath,
-    full: Annotated[bool, typer.Option("--full", help="Every table, figure and interval.")] = False,
+    full: Annotated[bool, typer.Option("--full", help="Every test, result and interval.")] = False,
     table: Annotated[
-        str | None, typer.Option(metavar="WORD", help="Only tables with this word in their title or method.")
+        str | None, typer.Option(metavar="WORD", help="Only tests with this word in their title or method.")
     ] = None,
     where: Annotated[
-        str | None, typer.Option(metavar="DEVICE", help="Only cases that involve it, such as gpu:0.")
+        str | None, typer.Option(metavar="DEVICE", help="Only results that involve it, such as gpu:0.")
     ] = None,
     sort: Annotated[
-        str | None, typer.Option(metavar="of-peak", help="Figures in one list, the furthest below its peak first.")
+        str | None, typer.Option(metavar="of-peak", help="All in one list, the furthest below its peak first.")
     ] = None,
     form: FormatName = None,
     as_json: AsJson = False,
 ) -> int:
-    """Print a run on one screen: verdict, headlines, what is odd. Longer output goes to $PAGER."""
-    from linkscope.analysis.excerpt import readable
-    from linkscope.cli import showing
+    """Print how fast a run was, by movement and method, on one screen. Longer output goes to $PAGER."""
+    if form is None:
+        asked = {"table": table, "where": where, "sort": sort}
+        return answer("show", run_file, out=out(), form="json" if as_json else "text", full=full, **asked)
+    if as_json or full or (table, where, sort) != (None, None, None):
+        raise problem("show.format-alone")
+    from linkscope.report.peer_formats.formats import printed
+    from linkscope.results.run_file import RunFile
 
-    wanted = showing.ShowRequest(full, table, where, sort)
-    if form is not None:
-        if as_json or wanted != showing.ShowRequest():
-            raise LinkscopeError("--format prints all that the tool would: leave out the other options")
-        from linkscope.report.peer_formats.formats import printed
-        from linkscope.results.run_file import RunFile
-
-        typer.echo(printed(RunFile.read(run_file), form), nl=False)
-        return 0
-    found = readable(run_file)
-    for notice in found.notices if as_json or wanted.narrow else ():
-        err().print(notice, highlight=False, markup=False, soft_wrap=True)
-    if as_json:
-        print_json(showing.data(found, wanted))
-    else:
-        showing.show(found, wanted, out())
+    typer.echo(printed(RunFile.read(run_file), form), nl=False)
     return 0

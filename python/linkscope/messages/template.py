@@ -2,7 +2,7 @@
 
 ``{name}`` writes a word, a whole number or a list of words ("a, b and c"). Other facts say how they are written:
 
-=================  ================================================
+================== ================================================
 ``{n:# result}``   "1 result", "34 results"
 ``{x:number}``     "396.3": rates in GB/s and whatever else is measured
 ``{x:brief}``      "2.4", "16": with two digits
@@ -14,9 +14,9 @@
 ``{x:duration}``   "12 min", of seconds
 ``{x:path}``       "gpu:0 -> gpu:1", of a path, a movement or a list of them
 ``{x:name KIND}``  what names.toml calls a thing of that kind, or each of a list of them
+``{x:names KIND}``   the same of several that are no list: "a; b"
 ``{x:counts KIND}``  "66 CPU, 24 concurrent": how many of each thing of that kind
-=================  ================================================
-
+=================  =========================================
 Of a pair or an Interval ``number``, ``size``, ``percent`` and ``change`` write the range: "374.1-396.4", "16-21 MiB".
 """
 
@@ -80,6 +80,8 @@ def written(value: Any, how: str) -> str:
         from linkscope.messages.catalog import named
 
         return ", ".join(f"{many} {named(how[7:], code)}" for code, many in value.items())
+    if how.startswith("names "):
+        return "; ".join(written(code, f"name {how[6:]}") for code in value)
     if how == "path":
         return _path(value) if isinstance(value, str) else numbers.listed([_path(path) for path in value])
     if how in _ONE:

@@ -10,11 +10,10 @@ from typing import Any
 from rich.console import Console
 
 from linkscope.analysis.check import CheckResult
-from linkscope.analysis.explain import explain
-from linkscope.analysis.overview import overview
 from linkscope.analysis.reproduce import Reproduction
 from linkscope.answers.answer import Answer
 from linkscope.answers.calibrate import Calibration
+from linkscope.answers.questions import ask
 from linkscope.answers.topology import topology
 from linkscope.displayed import Picture
 from linkscope.documents.whole_file import put_whole
@@ -26,22 +25,11 @@ from linkscope.notebook.recorded_html import recorded_html
 from linkscope.render import html as page
 from linkscope.render.svg.plot import plot
 from linkscope.report import (
-    brief_text,
     check_text,
     reproduce_text,
     wording,
 )
-from linkscope.report.provenance import precision
 from linkscope.results.run_file import RunFile
-
-FURTHER = (
-    ("run.plot()", 'a matrix or a curve; run.plot("WORD"): one with that word in its title'),
-    ('run.report("page.html")', "all of it as one page"),
-    ("linkscope.explain(run)", "what is slow, and why"),
-    ("linkscope.choose(run)", "what to use"),
-    ("linkscope.figures(run)", "every figure, as a data frame"),
-)
-"""What to do next with a run, in Python."""
 
 
 @singledispatch
@@ -83,8 +71,7 @@ def _(found: Node) -> str:
 
 @html.register
 def _(found: RunFile) -> str:
-    tables = overview(found.rows, found.node, precision(found.header))
-    return recorded_html(lambda console: brief_text.show(found, tables, explain(found), console, FURTHER))
+    return page.part(ask("show", found))
 
 
 _PRINTED: dict[type, Callable[[Any, Console], None]] = {

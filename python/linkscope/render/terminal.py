@@ -185,8 +185,9 @@ def _block(findings: Sequence[Finding], width: int) -> Iterable[Text | str]:
 
 def _table(table: Table, width: int, full: bool) -> Iterable[Text | str | Grid]:
     words = message(table.key)
-    if words.title:
-        yield from _wrapped(fill(words.title, table.facts), width, "bold")
+    title, note = (fill(words_of, table.facts) if words_of else "" for words_of in (words.title, words.note))
+    if title:
+        yield from _wrapped(title, width, "bold")
     if table.layout == "list":
         yield from _list(table, width, full)
     elif table.layout == "line":
@@ -196,8 +197,8 @@ def _table(table: Table, width: int, full: bool) -> Iterable[Text | str | Grid]:
     hidden = cells.hidden_rows(table, full)
     if hidden:
         yield Text(f"{_INDENT}{hidden} more with --full", "dim")
-    if words.note:
-        yield from _wrapped(fill(words.note, table.facts), width, "dim")
+    if note:
+        yield from _wrapped(note, width, "dim")
 
 
 def _grid() -> Grid:
@@ -271,7 +272,7 @@ def _list(table: Table, width: int, full: bool) -> Iterable[Text | Grid]:
 
 def _widths(rows: Sequence[Sequence[str]], width: int) -> list[int]:
     """Return how wide columns are: as their texts, the widest made narrower until all fit."""
-    found = [max(map(len, texts)) for texts in zip(*rows, strict=True)]
+    found = [max(len(part) for text in texts for part in text.split("\n")) for texts in zip(*rows, strict=True)]
     while sum(found) + _GAP * (len(found) - 1) > width and max(found) > 1:
         found[found.index(max(found))] -= 1
     return found
@@ -283,7 +284,7 @@ def _rows(
     grid = _grid()
     grid.show_header = False
     for wide, side in zip(widths, sides, strict=True):
-        grid.add_column(justify=side, width=wide, overflow="fold")
+        grid.add_column(justify=side, width=wide, overflow="fold", vertical="bottom" if style else "top")
     for row in rows:
         grid.add_row(*row, style=style)
     return grid

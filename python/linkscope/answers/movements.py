@@ -1,0 +1,302 @@
+"""Movements: what a run reached for each movement, by method, in few rows.
+
+Results with one movement, unit and manner of timing make a row. Where there is room, rows are taken apart by what they
+differ in, by kinds of links, memories and sizes; elsewhere a row is of what most results are of. A cell is a method's
+best way, on its slowest and its fastest path.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from statistics import median
+from typing import Any
+
+import polars
+
+from linkscope.figures.columns import ASKED, LIKENESS, RATE, TIME
+
+Line = dict[str, Any]
+
+ALIKE = 0.01
+"""Values that differ by a smaller share are one number."""
+SMALL_BYTES = 64 << 10
+"""The time of a smaller transfer says more than its rate."""
+KINDS = tuple(name for name in LIKENESS if name not in ("movement", "tier"))
+_KEYS = ("movement", "unit", "kind", "tier", "memories", "bytes", "method", "way")
+_UNNAMED = frozenset(("calls_included", "isolated", "figure", "hosts", "both_ways", "modelled"))
+"""Conditions that other words of a row say already."""
+_PLAIN = frozenset(("0", "once", "model"))
+"""Values of conditions that need no word beside other values."""
+_USUAL = frozenset(("device>device", "pinned>device", "device>pinned", "pageable>pageable", "device", ""))
+"""Memories that a row need not name."""
+
+
+@dataclass
+class MoveRow:
+    """Condensed results that share a row. ``words``: codes of what sets it apart from other rows of its movement."""
+
+    movement: str
+    unit: str
+    lines: list[Line]
+    words: tuple[str, ...] = ()
+    size: int = 0
+    rates: bool = False
+    """Whether small transfers are rates as well."""
+
+    def __post_init__(self) -> None:
+        self.size = self.size or self._usual_size()
+
+    @property
+    def of_rates(self) -> bool:
+        """Return whether cells are GB/s; else they are seconds, as of transfers too small for a rate."""
+        timed = all(line["seconds"] is not None for line in self.lines if line["bytes"] == self.size)
+        return self.unit == RATE and (self.rates or not timed or self.size >= SMALL_BYTES)
+
+    def part(self, lines: list[Line], *words: str) -> MoveRow:
+        """Return the row of some of its lines, with further words."""
+        return MoveRow(self.movement, self.unit, lines, (*self.words, *filter(None, words)))
+
+    def at(self, size: int, rates: bool = False) -> MoveRow:
+        """Return the row of another size."""
+        return MoveRow(self.movement, self.unit, self.lines, self.words, size, rates)
+
+    def cell(self, column: str, name: str) -> BestOf | None:
+        """Return what a method or a way (``name``) reached; None where it has no result of the row's size."""
+        known = [line for line in self.lines if line[name] == column and line["bytes"] == self.size]
+        return BestOf.of(known, self) if known else None
+
+    def _usual_size(self) -> int:
+        """Return the size that most methods and then most paths have: of rates and loads the largest of these, else
+        the smallest."""
+        sign = 1 if self.unit == RATE or "-reads-" in self.movement else -1
+        sizes = grouped(self.lines, lambda line: line["bytes"])
+        return int(
+            max(sizes, key=lambda size: (len({ln["method"] for ln in sizes[size]}), _paths(sizes[size]), sign * size))
+        )
+
+
+@dataclass(frozen=True)
+class BestOf:
+    """What a method reached: ``values`` and ``shares`` of peak of its slowest and its fastest path, or one of both."""
+
+    values: tuple[float, ...]
+    shares: tuple[float, ...]
+    way: str
+    ids: tuple[str, ...]
+    overlap: float | None
+
+    @staticmethod
+    def of(lines: Sequence[Line], row: MoveRow) -> BestOf:
+        """Return the best of the ways that most paths have."""
+        ways = grouped(lines, lambda line: (line["way"], line["memories"]))
+        name, sign = ("median", 1) if row.of_rates else ("seconds", -1)
+        best = max(ways.values(), key=lambda some: (_paths(some), sign * (some[0][name] or 0.0)))
+        overlaps = [line["overlap"] for line in best if line["overlap"] is not None]
+        own = row.of_rates or row.unit == TIME
+        values, shares = ("low", "median", "high") if own else ("seconds",), ("share_low", "share", "share_high")
+        return BestOf(
+            _range([[line[end] for end in values] for line in best]),
+            _range(
+                [[line[end] for end in shares] for line in best if line["share"] is not None] if row.of_rates else []
+            ),
+            best[0]["way"],
+            tuple(name for line in best for name in line["ids"]),
+            min(overlaps, default=None),
+        )
+
+
+def blocks(frame: polars.DataFrame) -> list[list[MoveRow]]:
+    """Return rows for the results of a frame, those that share methods together, the block of most results first."""
+    lines = condensed(frame)
+    together: list[set[str]] = []
+    for some in grouped(lines, lambda line: (line["movement"], line["unit"], line["kind"])).values():
+        joined = {line["method"] for line in some}
+        joined |= {name for methods in together if methods & joined for name in methods}
+        together = [methods for methods in together if not methods & joined] + [joined]
+    found = [[line for line in lines if line["method"] in methods] for methods in together]
+    found.sort(key=lambda some: -_count(some))
+    return [
+        [MoveRow(some[0]["movement"], some[0]["unit"], some) for some in grouped(block, _place).values()]
+        for block in found
+    ]
+
+
+def _place(line: Line) -> tuple[str, str]:
+    return line["movement"], line["unit"]
+
+
+def condensed(frame: polars.DataFrame) -> list[Line]:
+    """Return a line for each (movement, unit, kind, tier, memories, size, way), over all paths."""
+    known = frame.filter(polars.col("status") == "ok", polars.col("value").is_not_null())
+    asked = {text: _asked(text) for text in known["parameters"].unique() if text}
+    kind = [polars.col(name).cast(polars.String).fill_null("") for name in KINDS]
+    known = known.with_columns(
+        polars.col("parameters").replace_strict(asked, default="").alias("asked"), polars.col("tier").fill_null("")
+    ).with_columns(polars.concat_list(*kind, "asked").alias("kind"))
+    value, share = polars.col("value"), polars.col("of_peak")
+    found = known.group_by(*_KEYS, maintain_order=True).agg(
+        low=value.min(),
+        high=value.max(),
+        median=value.median(),
+        seconds=polars.col("seconds").median(),
+        share_low=share.min(),
+        share=share.median(),
+        share_high=share.max(),
+        overlap=polars.col("overlap").min(),
+        paths=polars.col("path").n_unique(),
+        count=polars.len(),
+        ids=polars.col("id"),
+    )
+    return [{**line, "kind": tuple(line["kind"])} for line in found.iter_rows(named=True)]
+
+
+def _asked(parameters: str) -> str:
+    """Return the parameters that say what is to be done; the movement says which collective."""
+    words = (word for word in parameters.split() if word.partition("=")[0] in ASKED)
+    return " ".join(word for word in words if not word.startswith("collective="))
+
+
+def taken_apart(rows: Sequence[MoveRow], most: int) -> list[MoveRow]:
+    """Return the rows, taken apart as far as ``most`` rows allow."""
+    found = list(rows)
+    for parts_of in (by_tier, _by_kind, _by_memories):
+        found = _where_they_fit(found, most, parts_of)
+    return _by_size(found, most)
+
+
+def columns_of(rows: Sequence[MoveRow], name: str) -> list[str]:
+    """Return the methods or ways (``name``) of rows, those first that most rows have."""
+    held: dict[str, int] = {}
+    for row in rows:
+        for value in dict.fromkeys(line[name] for line in row.lines if line["bytes"] == row.size):
+            held[value] = held.get(value, 0) + 1
+    return sorted(held, key=lambda value: -held[value])
+
+
+def grouped(lines: Iterable[Line], key: Callable[[Line], Any]) -> dict[Any, list[Line]]:
+    """Return the lines by a key, in order."""
+    found: dict[Any, list[Line]] = {}
+    for line in lines:
+        found.setdefault(key(line), []).append(line)
+    return found
+
+
+def spread(items: Sequence[int], most: int) -> list[int]:
+    """Return the last item, the first one, and as many in between, evenly, as make ``most``."""
+    if len(items) <= most:
+        return list(items)
+    if most == 1:
+        return [items[-1]]
+    return [items[round(number * (len(items) - 1) / (most - 1))] for number in range(most)]
+
+
+def _where_they_fit(rows: Sequence[MoveRow], most: int, parts_of: Callable[[MoveRow], list[MoveRow]]) -> list[MoveRow]:
+    """Return each row's parts where they fit, else what ``parts_of`` has for a row that must stay one: the last."""
+    found: list[MoveRow] = []
+    count = len(rows)
+    for row in rows:
+        *parts, whole = parts_of(row)
+        parts = parts[:most] if len(rows) == 1 else parts
+        if len(parts) > 1 and count + len(parts) - 1 <= most:
+            count += len(parts) - 1
+            found += parts
+        else:
+            found.append(whole)
+    return found
+
+
+def _by_kind(row: MoveRow) -> list[MoveRow]:
+    """Return a part for each manner of timing, then the one that most results have."""
+    kinds = sorted(grouped(row.lines, lambda line: line["kind"]).items(), key=lambda one: -_count(one[1]))
+    differing = [set(_conditions(kind)) for kind, _ in kinds]
+    shared = set.intersection(*differing)
+    parts = [
+        row.part(lines, *(word for word in _conditions(kind) if word not in shared), *_memory(lines))
+        for kind, lines in kinds
+    ]
+    return [*parts, row.part(kinds[0][1])]
+
+
+def _conditions(kind: tuple[str, ...]) -> list[str]:
+    """Return what a kind asks for as words, "cache=warm", "ordering=release"."""
+    named = [(name, value) for name, value in zip(KINDS, kind, strict=False) if name not in _UNNAMED]
+    named += [(name, value) for name, _, value in (word.partition("=") for word in kind[-1].split())]
+    words = [f"{name}={value}" for name, value in named if value and value not in _PLAIN]
+    return [word for word in words if word not in ("flows=1", "processes=1")]
+
+
+def _memory(lines: Sequence[Line]) -> list[str]:
+    """Return the memory that all lines have, once where both ends are alike; nothing of usual ones."""
+    names = {line["memories"] for line in lines}
+    if len(names) > 1 or names & _USUAL:
+        return []
+    return [" to ".join(dict.fromkeys(names.pop().split(">")))]
+
+
+def by_tier(row: MoveRow) -> list[MoveRow]:
+    """Return a part for each kind of link that differs in speed; kinds that differ in hops alone are one if alike."""
+    speeds: dict[tuple[str, str], list[Line]] = {}
+    for tier, lines in grouped(row.lines, lambda line: line["tier"]).items():
+        name = tier.partition(",")[0]
+        near = next((key for key, some in speeds.items() if key[0] == name and _alike(row, some, lines)), (name, tier))
+        speeds.setdefault(near, []).extend(lines)
+    if len(speeds) < 2 or all(_alike(row, row.lines, lines) for lines in speeds.values()):
+        return [row]
+    several = len({name for name, _ in speeds}) < len(speeds)
+    return [*(row.part(lines, key[1] if several else key[0]) for key, lines in speeds.items()), row]
+
+
+def _alike(row: MoveRow, lines: Sequence[Line], others: Sequence[Line]) -> bool:
+    """Return whether each way is as fast in other lines at the row's size, as far as both have it."""
+    known = {(line["way"], line["memories"]): line["median"] for line in lines if line["bytes"] == row.size}
+    others = [line for line in others if line["bytes"] == row.size]
+    pairs = ((ln["median"], known.get((ln["way"], ln["memories"]), ln["median"])) for ln in others)
+    return all(abs(one - other) <= ALIKE * max(one, other) for one, other in pairs)
+
+
+def _by_memories(row: MoveRow) -> list[MoveRow]:
+    found = grouped(row.lines, lambda line: line["memories"])
+    methods = grouped(row.lines, lambda line: line["method"])
+    chosen = any(len({line["memories"] for line in lines}) > 1 for lines in methods.values())
+    if not chosen:
+        return [row]
+    ordered = sorted(found.items(), key=lambda one: (one[0] not in _USUAL, -_count(one[1])))
+    return [
+        *(row.part(lines, *(word for word in _memory(lines) if word not in row.words)) for _, lines in ordered),
+        row,
+    ]
+
+
+def _by_size(rows: Sequence[MoveRow], most: int) -> list[MoveRow]:
+    """Return the rows, each of its usual size or, where there is room, at as many sizes as fit, evenly chosen."""
+    timed = {row.movement for row in rows if row.unit == TIME}
+    sizes = [_sizes(row, row.unit == RATE and row.movement in timed) for row in rows]
+    several = sum(len(known) > 1 for known in sizes)
+    each = 1 + (most - len(rows)) // several if several and len(rows) < most else 1
+    if each == 1:
+        return list(rows)
+    return [row.at(size) for row, known in zip(rows, sizes, strict=True) for size in spread(known, each)]
+
+
+def _sizes(row: MoveRow, timed: bool) -> list[int]:
+    """Return the sizes of a row; of rates whose times make a row, too, those that are large enough."""
+    sizes = sorted({line["bytes"] for line in row.lines})
+    return [size for size in sizes if not timed or size >= SMALL_BYTES] or sizes
+
+
+def _range(ends: Sequence[Sequence[float]]) -> tuple[float, ...]:
+    """Return the lowest and the highest of several (low, median, high), or their median where these are alike."""
+    if not ends:
+        return ()
+    low, high = min(end[0] for end in ends), max(end[-1] for end in ends)
+    middle = median(end[len(end) // 2] for end in ends)
+    return (middle,) if high - low <= ALIKE * abs(high) else (low, high)
+
+
+def _paths(lines: Iterable[Line]) -> int:
+    return sum(line["paths"] for line in lines)
+
+
+def _count(lines: Iterable[Line]) -> int:
+    return sum(line["count"] for line in lines)

@@ -1,0 +1,276 @@
+"""Show: a run on one screen: how fast each movement is by each method, and what is odd about the run."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from shlex import quote
+from statistics import median
+from textwrap import wrap
+from typing import Any
+
+import polars
+
+from linkscope.answers.answer import Answer, Column, Kind, Outcome, Table
+from linkscope.answers.movements import MoveRow, blocks, by_tier, taken_apart
+from linkscope.answers.provenance import departures, hosts, precision, provenance, reason_of, reasons, remarks
+from linkscope.answers.questions import ask
+from linkscope.answers.run_head import RunHead, run_head
+from linkscope.answers.show_tables import WIDTH, Naming, by_method, by_size, height, in_lines, matrix
+from linkscope.answers.tables import tables
+from linkscope.figures.columns import ABOVE_PEAK
+from linkscope.figures.run import Run
+from linkscope.messages.catalog import commands, message, problem, sentence
+from linkscope.messages.finding import Finding, Level, note
+from linkscope.messages.methods import method_name
+from linkscope.messages.near_names import near_names
+
+ROOM = 24
+"""Lines of a first screen."""
+UNCERTAIN = 0.05
+"""Median relative uncertainty that a reader must know of."""
+ORDERS = ("of-peak",)
+_FEW_ROWS = 6
+"""Rows of a main table that leave room for tables by size."""
+_LEAST_SIZES = 3
+_REST_ROWS = 4
+_MOST_CAUSES = 2
+_MOST_SIZED = 5
+_TOGETHER = 0.9
+"""Flows that ran together for a smaller share of the time did not share their path throughout."""
+
+
+def answer(
+    run: Run,
+    *,
+    table: str | None = None,
+    where: str | None = None,
+    sort: str | None = None,
+    program: str = "linkscope",
+) -> Answer:
+    """Return what a run holds. ``table``: tests with this word in their title or method; ``where``: results that
+    involve this device; ``sort``: "of-peak", all results in one list, the furthest below its peak first. ``program``:
+    how a shell finds this one.
+
+    Raises LinkscopeError where the run has nothing of the kind.
+    """
+    head = run_head(run)
+    results = _narrowed(run, table, where)
+    data = {"header": run.header, "hosts": list(hosts(run)), "missing": list(run.missing)}
+    if sort is not None or table is not None:
+        part = tables(results) if sort is None else [_sorted(results, sort)]
+        return Answer("show", (head,), _count(results), findings=head.findings, tables=tuple(part), data=data)
+    verdict = ask("explain", run) if where is None else None
+    headline = verdict.headline if verdict else _count(results)
+    causes = [found for found in verdict.at(Level.ERROR) if found not in head.findings] if verdict else []
+    slow = frozenset(name for found in causes for name in found.results)
+    findings = (*head.findings, *causes[:_MOST_CAUSES], *_notes(run, head, results))
+    steps = tuple(_next(run, results, verdict, program))
+    return Answer(
+        "show",
+        (head,),
+        headline,
+        findings=findings,
+        tables=(
+            *_screen(results, Naming(run.library, slow), _room(headline, findings, steps)),
+            *_details(run, results),
+        ),
+        next=steps,
+        details=tuple(_facts(run, results)),
+        data=data,
+    )
+
+
+def _room(headline: Finding, findings: Sequence[Finding], steps: Sequence[Finding]) -> int:
+    """Return how many lines of a first screen are left for tables."""
+    lines = sum(_height(f"warning: {sentence(found)}") + len(commands(found)) for found in (headline, *findings))
+    blank = any(found.level is Level.NOTE for found in findings) + any(message(found.code).label for found in findings)
+    return ROOM - 1 - lines - bool(steps) - blank
+
+
+def _height(text: str) -> int:
+    return len(wrap(text, WIDTH))
+
+
+def _screen(results: polars.DataFrame, naming: Naming, room: int) -> list[Table]:
+    """Return the tables of the first screen: paths that differ, movements by method, and what fits beside them."""
+    main, *others = blocks(results) or [[]]
+    if not main:
+        return []
+    found = [table for table in (matrix(results, naming),) if table]
+    room -= sum(map(height, found))
+    beside = [] if found or any(len(by_tier(row)) > 1 for row in main) else [*_beside(main, others, naming)]
+    kept = []
+    for table in beside:
+        if height(table) <= room - min(len(main), _FEW_ROWS) - 4:
+            kept.append(table)
+            room -= height(table)
+    table, without = _fitted(main, naming, room)
+    hidden = [] if kept else [row for rows in others for row in _kept_whole(rows)]
+    lines = in_lines([*without, *hidden], naming)
+    return [*found, table, *kept, *([replace(lines, detail=True)] if lines.frame.height else [])]
+
+
+def _beside(main: Sequence[MoveRow], others: Sequence[Sequence[MoveRow]], naming: Naming) -> Iterator[Table]:
+    """Yield what stands below the main table: results by size where that is small, and lines of all others."""
+    sized: list[MoveRow] = []
+    rest: list[MoveRow] = []
+    for rows in others:
+        several = any(len({line["bytes"] for line in row.lines}) >= _LEAST_SIZES for row in rows)
+        (sized if several and len(main) <= _FEW_ROWS else rest).extend(_kept_whole(rows))
+    if rest:
+        yield in_lines(rest, naming)
+    if sized:
+        yield replace(by_size(sized), first=_MOST_SIZED if len(sized) > _MOST_SIZED else None)
+
+
+def _fitted(rows: Sequence[MoveRow], naming: Naming, room: int) -> tuple[Table, list[MoveRow]]:
+    """Return the table by method in at most so many lines, and the rows that it lacks."""
+    most = room - 3
+    for _ in range(2):
+        table, without = by_method(taken_apart(rows, max(most, len(rows))), naming)
+        over = height(table) - room
+        if over <= 0:
+            return table, without
+        most = table.frame.height - over
+    return replace(table, first=max(most - 1, 1)), without
+
+
+def _kept_whole(rows: Sequence[MoveRow]) -> list[MoveRow]:
+    """Return at most a few rows of a block that is not the main one, apart in all but their sizes."""
+    found = taken_apart(rows, _REST_ROWS)
+    whole = {(row.movement, row.unit, row.words): row for row in found}
+    return list(whole.values()) if len(whole) < len(found) else found
+
+
+def _details(run: Run, results: polars.DataFrame) -> Iterator[Table]:
+    """Yield what --full adds: all results of each test, cases without results, remarks, where it all comes from."""
+    yield from (replace(table, detail=True) for table in tables(results))
+    yield from (table for table in (reasons(run), remarks(run), departures(run), provenance(run)) if table.frame.height)
+
+
+def _notes(run: Run, head: RunHead, results: polars.DataFrame) -> Iterator[Finding]:
+    """Yield what a reader of the first screen must know of its results."""
+    if head.skipped:
+        yield _skipped(run, head)
+    above = results.filter(polars.col("of_peak") > ABOVE_PEAK)["id"].unique().to_list()
+    if above:
+        yield replace(note("show.above-peak", count=len(above)), results=tuple(above))
+    margins = _margins(results)
+    if margins and not head.modelled and median(margins) > UNCERTAIN:
+        yield note("show.uncertain", margin=median(margins))
+
+
+def _skipped(run: Run, head: RunHead) -> Finding:
+    """Return how many cases were skipped, by which methods or why."""
+    skipped = [row for row in run.rows.values() if row.status == "skipped"]
+    if head.modelled:
+        methods = list(dict.fromkeys(method_name(row.case["flows"][0]["method"], run.library) for row in skipped))
+        return note("show.not-modelled", skipped=len(skipped), cases=head.cases, methods=methods)
+    reason, count = Counter(map(reason_of, skipped)).most_common(1)[0]
+    code = "show.skipped" if count == len(skipped) else "show.skipped-mostly"
+    return note(code, skipped=len(skipped), cases=head.cases, reason=reason, count=count)
+
+
+def _facts(run: Run, results: polars.DataFrame) -> Iterator[Finding]:
+    """Yield what readers of every detail want to know of the intervals and of flows at once."""
+    margins, asked = _margins(results), precision(run)
+    wide = sum(margin > asked for margin in margins)
+    if wide and not run.modelled:
+        yield note("show.wide", wide=wide, results=len(margins), asked=asked)
+    once = results.filter(polars.col("status") == "ok")["replicates"]
+    if once.len() and once.max() == 1 and not run.modelled:
+        yield note("show.one-round")
+    apart = results.filter(polars.col("overlap") < _TOGETHER)
+    for (movement,), some in apart.group_by("movement", maintain_order=True):
+        ends = [float(some["overlap"].min()), float(some["overlap"].max())]  # type: ignore[arg-type]
+        yield replace(note("show.overlap", movement=movement, overlap=ends), results=tuple(some["id"].unique()))
+
+
+def _margins(results: polars.DataFrame) -> list[float]:
+    value, low, high = (polars.col(name) for name in ("value", "value_low", "value_high"))
+    margin = polars.max_horizontal(high - value, value - low) / value
+    found: list[float] = (
+        results.filter(value > 0, low.is_not_null())["id", "value", "value_low", "value_high"]
+        .select(margin)
+        .to_series()
+        .to_list()
+    )
+    return found
+
+
+def _next(run: Run, results: polars.DataFrame, verdict: Answer | None, program: str) -> Iterator[Finding]:
+    """Yield the next steps, as many as fit a line."""
+    facts = {"program": program, "path": quote(str(run.path))}
+    steps = [note("show.next-full", **facts)]
+    if verdict is not None and verdict.outcome is Outcome.FAILS:
+        steps.insert(0, note("show.next-explain", **facts))
+    elif results.filter(polars.col("status") == "ok")["way"].n_unique() > 1:
+        steps.insert(0, note("show.next-choose", **facts))
+    typed = [command for step in steps for command in commands(step)]
+    yield from steps if len("Next: " + "   ".join(typed)) <= WIDTH else steps[:1]
+
+
+def _count(results: polars.DataFrame) -> Finding:
+    known = results.filter(polars.col("value").is_not_null())
+    return note("show.results", results=known.height, tests=results.select("suite", "row").n_unique())
+
+
+def _narrowed(run: Run, table: str | None, where: str | None) -> polars.DataFrame:
+    """Return the results that are asked for. Raises LinkscopeError where there are none."""
+    results = run.results
+    if where is not None:
+        devices = [device.id for device in run.node.devices]
+        if where not in devices:
+            raise problem(
+                "show.no-device", device=where, node=run.node.name, devices=near_names(where, devices) or devices
+            )
+        ids = [row.id for row in run.rows.values() if any(where in _words(flow) for flow in row.case["flows"])]
+        results = results.filter(polars.col("id").is_in(ids))
+        if results.is_empty():
+            raise problem("show.not-involved", device=where)
+    if table is not None:
+        names = polars.concat_str("title", "row", "method", separator=" ").str.to_lowercase()
+        word = table.strip().lower()
+        found = results.filter(names.str.contains(word, literal=True)) if word else results.clear()
+        if found.is_empty():
+            words = {part.strip(",():") for text in results.select(names).to_series().unique() for part in text.split()}
+            near = near_names(word, sorted(words)) if word else []
+            raise problem("show.no-table-near" if near else "show.no-table", word=table, near=near)
+        results = found
+    return results
+
+
+def _words(data: Any) -> Iterator[str]:
+    """Yield every string of JSON data."""
+    if isinstance(data, str):
+        yield data
+    elif isinstance(data, (dict, list)):
+        for value in data.values() if isinstance(data, dict) else data:
+            yield from _words(value)
+
+
+def _sorted(results: polars.DataFrame, order: str) -> Table:
+    """Return every result of known peak in one list; of a series over sizes only the best."""
+    if order not in ORDERS:
+        raise problem("show.no-order", order=order, orders=list(ORDERS))
+    known = results.filter(polars.col("of_peak").is_not_null())
+    if known.is_empty():
+        raise problem("show.no-peak")
+    curves = polars.col("layout") == "curve"
+    best = polars.col("of_peak") == polars.col("of_peak").max().over("suite", "row", "title", "series")
+    frame = known.filter(~curves | best).sort("of_peak", maintain_order=True)
+    columns = (
+        Column("of_peak", Kind.PERCENT),
+        Column("value", Kind.VALUE, "GB/s", interval=True),
+        Column("path", Kind.PATH),
+        Column("title"),
+    )
+    return Table(
+        "show.sorted",
+        frame.select(
+            "id", "path", "title", "way", "bytes", "value", "value_low", "value_high", "unit", "of_peak", "peak_gbps"
+        ),
+        columns,
+    )

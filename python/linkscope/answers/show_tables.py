@@ -1,0 +1,291 @@
+"""Show's tables: movements by method, results by size, results that fit a line, and a matrix of paths that differ."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from textwrap import wrap
+from typing import Any
+
+import polars
+
+from linkscope.answers.answer import Column, Kind, Table
+from linkscope.answers.movements import ALIKE, KINDS, BestOf, MoveRow, columns_of, spread
+from linkscope.figures.columns import RATE, TIME
+from linkscope.messages.catalog import named
+from linkscope.messages.methods import memory_name, method_name, setting_name
+from linkscope.messages.numbers import in_unit, shared_time_unit
+from linkscope.messages.numbers import size as written_size
+from linkscope.messages.template import written
+
+Json = dict[str, Any]
+
+WIDTH = 80
+_GAP = 2
+_LABELS: Json = {"movement": polars.String, "words": polars.List(polars.String), "unit": polars.String}
+_RANGE = polars.List(polars.Float64)
+_SHARE = len("of peak") + _GAP
+_SIZE_WIDTH = 10
+"""Characters of a result in a column of a size, with the gap."""
+_BLANK = " "
+"""Heading of a column that needs none."""
+_MOST_WAYS, _MOST_HEAD = 4, 20
+"""Ways that get a column each, and the characters of a line of their headings."""
+_MOST_GPUS = 8
+_FIGURE = KINDS.index("figure")
+_LOAD = re.compile("(gpu|cpu)-(reads|writes)")
+
+
+@dataclass(frozen=True)
+class Naming:
+    """``xccl``: the library that ran, NCCL or RCCL. ``slow``: ids of results below what is expected."""
+
+    xccl: str
+    slow: frozenset[str] = frozenset()
+
+
+def by_method(rows: Sequence[MoveRow], naming: Naming) -> tuple[Table, list[MoveRow]]:
+    """Return rows of movements with a column for each method, and the rows that no column has a cell of.
+
+    Columns are ways where there are few; as many as the width of a screen allows.
+    """
+    name, heads = _heads(rows, naming)
+    rows, usual = _with_sizes(rows)
+    sized = usual == 0
+    cells = {column: [row.cell(column, name) for row in rows] for column in heads}
+    widths = {column: _width(head, rows, cells[column]) for column, head in heads.items()}
+    frame, columns = _labels(rows, sized, naming)
+    label = _label_width(rows, sized)
+    kept = _fitting(widths, WIDTH - label)
+    shares = label + sum(widths.values()) + len(widths) * _SHARE <= WIDTH
+    shares = shares and any(cell and cell.shares for column in kept for cell in cells[column])
+    for column in kept:
+        marks = [cell is not None and not naming.slow.isdisjoint(cell.ids) for cell in cells[column]]
+        values = _ends(cell.values if cell else () for cell in cells[column])
+        frame = frame.with_columns(values.alias(column), polars.Series(f"{column} slow", marks))
+        columns.append(Column(column, Kind.VALUE, heads[column], mark=f"{column} slow"))
+        if shares:
+            of_peak = _ends(cell.shares if cell else () for cell in cells[column])
+            frame = frame.with_columns(of_peak.alias(f"{column} of_peak"))
+            columns.append(Column(f"{column} of_peak", Kind.PERCENT, named("head", "of_peak")))
+    if name == "method" and len(kept) == 1:
+        settings = [setting_name(cell.way, naming.xccl) if cell else "" for cell in cells[kept[0]]]
+        wide = label + widths[kept[0]] + shares * _SHARE + max(map(len, settings))
+        frame = frame.with_columns(polars.Series("setting", settings))
+        columns += [Column("setting", head=_BLANK)] if len(set(settings)) > 1 and wide <= WIDTH else []
+    held = [any(cells[column][number] for column in kept) for number in range(len(rows))]
+    frame = frame.filter(polars.Series(held, dtype=polars.Boolean))
+    table = Table(
+        "show.movements" if sized else "show.movements-at", frame, tuple(columns), facts={**_facts(rows), "size": usual}
+    )
+    return table, [row for row, is_held in zip(rows, held, strict=True) if not is_held]
+
+
+def _with_sizes(rows: Sequence[MoveRow]) -> tuple[list[MoveRow], int]:
+    """Return the rows and the size that most have, as words of others; 0 where sizes want a column."""
+    sizes = [row.size for row in rows if row.of_rates]
+    usual = max(sizes, key=sizes.count, default=0)
+    if 2 * sizes.count(usual) < len(rows):
+        return list(rows), 0
+    words = [() if row.size == usual else (written_size(row.size),) for row in rows]
+    return [replace(row, words=(*row.words, *word)) for row, word in zip(rows, words, strict=True)], usual
+
+
+def _facts(rows: Sequence[MoveRow]) -> Json:
+    """Return the movement where all rows have one, and what must be known of their numbers."""
+    movements = {row.movement for row in rows}
+    notes = ["gbps"] if any(row.of_rates for row in rows) else []
+    notes += ["bus"] if any(line["kind"][_FIGURE] == "bus" for row in rows for line in row.lines) else []
+    notes += ["both"] if any("<>" in movement for movement in movements) else []
+    return {"movement": movements.pop() if len(movements) == 1 else "", "notes": notes}
+
+
+def by_size(rows: Sequence[MoveRow]) -> Table:
+    """Return rows with a column for each size, of what each has as its best way, in a unit of the row's own."""
+    label = _label_width(rows, sized=False) + len(RATE) + _GAP
+    sizes = spread(_shared_sizes(rows), (WIDTH - label) // _SIZE_WIDTH)
+    found = []
+    for row in rows:
+        parts = {size: best(row.at(size, rates=True)) for size in sizes}
+        known = [end for cell in parts.values() if cell for end in cell.values]
+        unit = RATE if row.unit == RATE else shared_time_unit(known)
+        scaled = {
+            str(size): [end if unit == RATE else in_unit(end, unit) for end in cell.values] if cell else None
+            for size, cell in parts.items()
+        }
+        found.append({"movement": row.movement, "words": list(row.words), "unit": unit, **scaled})
+    frame = polars.DataFrame(found, schema={**_LABELS, **{str(size): _RANGE for size in sizes}})
+    columns = [*_names(rows), *(Column(str(size), Kind.NUMBER, written_size(size)) for size in sizes)]
+    return Table("show.sizes", frame, (*columns, Column("unit", head=_BLANK)), facts=_facts(rows))
+
+
+def _shared_sizes(rows: Sequence[MoveRow]) -> list[int]:
+    """Return the sizes that half of the rows have which have the most common size."""
+    counts = Counter(size for row in rows for size in {line["bytes"] for line in row.lines})
+    return sorted(size for size, count in counts.items() if 2 * count >= max(counts.values()))
+
+
+def in_lines(rows: Sequence[MoveRow], naming: Naming) -> Table:
+    """Return what rows hold as a line for each method: "GPU load  own memory 142.5 ns, other GPU 825-832 ns"."""
+    lines: list[Json] = []
+    for row in rows:
+        cell = best(row)
+        if cell is None:
+            continue
+        loads = _LOAD.match(row.movement)
+        what = loads[0] if loads else cell.way.partition(" ")[0]
+        what = what if named("line", what) != what else method_name(what, naming.xccl)
+        again = bool(lines) and (lines[-1]["what"], lines[-1]["of"]) == (what, row.movement)
+        several = not loads and len({line["way"] for line in row.lines}) > 1
+        setting = setting_name(cell.way, naming.xccl) if several else ""
+        lines.append(
+            {
+                "what": what,
+                "of": row.movement,
+                "place": row.movement if loads and not again else None,
+                "movement": None if loads or again else row.movement,
+                "words": list(row.words),
+                "values": list(cell.values),
+                "unit": RATE if row.of_rates else TIME,
+                "rate": RATE if row.of_rates else "",
+                "setting": f"({setting})" if setting else "",
+            }
+        )
+    strings = dict.fromkeys(("what", "of", "place", "rate", "setting"), polars.String)
+    columns = (
+        *(Column("what", Kind.NAME, _BLANK, of="line"), Column("place", Kind.NAME, _BLANK, of="access")),
+        *(Column("movement", Kind.NAME, _BLANK), Column("words", Kind.NAME, _BLANK, of="condition")),
+        *(Column("values", Kind.VALUE, _BLANK), Column("rate", head=_BLANK), Column("setting", head=_BLANK)),
+    )
+    frame = polars.DataFrame(lines, schema={**_LABELS, **strings, "values": _RANGE})
+    return Table("show.lines", frame, columns, layout="line")
+
+
+def height(table: Table) -> int:
+    """Return how many lines of a first screen a table takes, with the blank one above."""
+    if table.layout == "line":
+        return 1 + _height_of_lines(table)
+    rows = table.frame.height if table.first is None else min(table.frame.height, table.first + 1)
+    heads = max(cells.head.count("\n") for cells in table.columns)
+    if table.layout == "matrix":
+        rows = table.frame[table.columns[0].name].n_unique()
+    return (
+        2
+        + heads
+        + rows
+        + bool(table.facts.get("movement") or table.layout == "matrix")
+        + bool(table.facts.get("notes"))
+    )
+
+
+def _height_of_lines(table: Table) -> int:
+    texts: dict[str, list[str]] = {}
+    for line in table.frame.iter_rows(named=True):
+        words = ", ".join(named("condition", word) for word in line["words"])
+        names = [named("access", line["place"] or ""), named("movement", line["movement"] or ""), words]
+        value = written(line["values"], "number" if line["unit"] == RATE else "time")
+        text = " ".join(filter(None, [*names, value, line["rate"], line["setting"]]))
+        texts.setdefault(named("line", line["what"]), []).append(text)
+    room = WIDTH - max(map(len, texts), default=0) - _GAP
+    return sum(len(wrap(", ".join(some), room)) for some in texts.values())
+
+
+def best(row: MoveRow) -> BestOf | None:
+    """Return what the best of all methods reached in a row."""
+    known = [line for line in row.lines if line["bytes"] == row.size]
+    return BestOf.of(known, row) if known else None
+
+
+def matrix(results: polars.DataFrame, naming: Naming) -> Table | None:
+    """Return the first matrix of paths between GPUs whose results differ, with marks at slow ones; None without."""
+    rates = results.filter(
+        polars.col("layout") == "matrix", polars.col("unit") == RATE, polars.col("movement") == "gpu>gpu"
+    )
+    for _, test in rates.group_by("suite", "row", "title", maintain_order=True):
+        values, gpus = test["value"].drop_nulls(), test["source"].n_unique()
+        if values.is_empty() or test["tier"].n_unique() > 1 or not 2 < gpus <= _MOST_GPUS:
+            continue
+        if values.max() - values.min() <= ALIKE * values.max():  # type: ignore[operator]
+            continue
+        frame = test.select("id", "path", from_="source", to="destination", value="value", unit="unit").rename(
+            {"from_": "from"}
+        )
+        frame = frame.with_columns(polars.col("id").is_in(list(naming.slow)).alias("slow"))
+        facts = {"method": method_name(str(test["way"][0]), naming.xccl), "size": int(test["bytes"][0])}
+        columns = (Column("from"), Column("to"), Column("value", Kind.VALUE, mark="slow"))
+        return Table("show.matrix", frame, columns, "matrix", facts=facts)
+    return None
+
+
+def _heads(rows: Sequence[MoveRow], naming: Naming) -> tuple[str, dict[str, str]]:
+    """Return whether columns are methods or ways, and their values with their headings."""
+    ways = columns_of(rows, "way")
+    alone = len({way.partition(" ")[0] for way in ways}) == 1
+    heads = {way: _head(way, alone, naming) for way in ways}
+    if len(ways) <= _MOST_WAYS and max(len(part) for head in heads.values() for part in head.split("\n")) <= _MOST_HEAD:
+        return "way", heads
+    return "method", {method: _head(method, False, naming) for method in columns_of(rows, "method")}
+
+
+def _head(column: str, alone: bool, naming: Naming) -> str:
+    """Return the name of a method or a way; where the method is alone, what the way is set to."""
+    text = setting_name(column, naming.xccl) if alone else ""
+    return (text or method_name(column, naming.xccl)).replace(", ", ",\n").replace(" (", "\n(")
+
+
+def _labels(rows: Sequence[MoveRow], sized: bool, naming: Naming) -> tuple[polars.DataFrame, list[Column]]:
+    """Return the frame with what names the rows, and its columns."""
+    lines = [
+        {
+            "movement": row.movement,
+            "words": [memory_name(word, naming.xccl) for word in row.words],
+            "bytes": row.size,
+            "unit": RATE if row.of_rates else TIME,
+        }
+        for row in rows
+    ]
+    frame = polars.DataFrame(lines, schema={**_LABELS, "bytes": polars.Int64})
+    return frame, [*_names(rows), *([Column("bytes", Kind.SIZE)] if sized else [])]
+
+
+def _names(rows: Sequence[MoveRow]) -> list[Column]:
+    """Return the columns that name rows: movements, unless all are one, and what sets rows of one apart."""
+    several = len({row.movement for row in rows}) > 1
+    words = [Column("words", Kind.NAME, _BLANK, of="condition")] if any(row.words for row in rows) else []
+    return [*([Column("movement", Kind.NAME, _BLANK, once=True)] if several else []), *words]
+
+
+def _label_width(rows: Sequence[MoveRow], sized: bool) -> int:
+    names = {row.movement: len(named("movement", row.movement)) + _GAP for row in rows}
+    words = max(len(_words_of(row)) for row in rows)
+    return (max(names.values()) if len(names) > 1 else 0) + (words + _GAP if words else 0) + (sized and _SIZE_WIDTH - 1)
+
+
+def _words_of(row: MoveRow) -> str:
+    return ", ".join(named("condition", word) for word in row.words)
+
+
+def _width(head: str, rows: Sequence[MoveRow], cells: Sequence[BestOf | None]) -> int:
+    texts = [
+        written(cell.values, "number" if row.of_rates else "time")
+        for row, cell in zip(rows, cells, strict=True)
+        if cell is not None
+    ]
+    return max(map(len, (*head.split("\n"), *texts))) + _GAP
+
+
+def _fitting(widths: dict[str, int], room: int) -> list[str]:
+    """Return the first columns that fit into the room, at least one."""
+    found: list[str] = []
+    for name, width in widths.items():
+        if found and sum(widths[one] for one in found) + width > room:
+            break
+        found.append(name)
+    return found
+
+
+def _ends(values: Iterable[Sequence[float]]) -> polars.Series:
+    """Return a column of ranges, each one or two numbers or none."""
+    return polars.Series([list(ends) for ends in values], dtype=_RANGE)
