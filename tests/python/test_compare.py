@@ -37,8 +37,8 @@ def of_rows(run: RunFile, rows: Sequence[Row]) -> RunFile:
 
 
 def settings(found: Answer) -> dict[tuple[str, str], tuple[str, str]]:
-    said = [*with_code(found, "compare.setup"), *with_code(found, "compare.likely")]
-    facts = [one.facts for one in said]
+    codes = ("compare.setup", "compare.setup-of", "compare.likely")
+    facts = [one.facts for code in codes for one in with_code(found, code)]
     return {(one["device"], one["setting"]): (one["base"], one["new"]) for one in facts}
 
 

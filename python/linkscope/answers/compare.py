@@ -87,7 +87,9 @@ def compare(base: Sequence[Run], new: Sequence[Run], alpha: float = ALPHA, thres
     likely = [one for one in (*setup, *disturbed) if set(one.device.split("<>")) & set(headline.where)]
     block = [note("compare.counts", **facts)] if found or lost else []
     block += [*(_of_setting("compare.likely", one) for one in likely), *others[:_FEW_CAUSES], *lost[:_FEW_LOST]]
-    settings = [_of_setting("compare.setup", one) for one in setup if one not in likely]
+    settings = [
+        _of_setting("compare.setup-of" if one.device else "compare.setup", one) for one in setup if one not in likely
+    ]
     if len(settings) > _FEW_SETTINGS:
         settings.insert(_FEW_SETTINGS, note("compare.more-setup", count=len(settings) - _FEW_SETTINGS))
     level = Level.ERROR if outcome is Outcome.FAILS else Level.NOTE
@@ -279,7 +281,9 @@ def _tables(results: Frame, found: Sequence[Blame], library: str) -> Iterator[Ta
     columns = (Column("between", Kind.PATH), Column("called"), Column("bytes", Kind.SIZE), *values)
     size = polars.col("change").abs()
     if found:
-        ordered = polars.concat([one.results.sort("p", size, descending=[False, True]) for one in found])
+        ordered = polars.concat(
+            [one.results.sort("flows", "p", size, descending=[False, False, True]) for one in found]
+        )
         yield Table("compare.changed", _named(ordered, library), columns, first=_FEW_ROWS)
     else:
         unclear = results.filter(polars.col("verdict") == UNCLEAR, size > _LEAST_SHOWN).sort(size, descending=True)
