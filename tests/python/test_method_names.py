@@ -8,8 +8,8 @@ import recorded
 from linkscope.figures.run import Run
 from linkscope.machine.described import load_machine
 from linkscope.machine.vendor import vendor_of
-from linkscope.messages.catalog import named
 from linkscope.messages.methods import library, method_name, setting_name
+from linkscope.messages.names import named
 
 
 @pytest.mark.parametrize(

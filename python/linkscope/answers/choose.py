@@ -20,9 +20,10 @@ from linkscope.answers.questions import QUESTIONS, ask
 from linkscope.answers.run_head import RunHead, findings_of, run_head
 from linkscope.figures.joined import joined
 from linkscope.figures.run import Run
-from linkscope.messages.catalog import commands, named, problem, sentence
+from linkscope.messages.catalog import commands, problem, sentence
 from linkscope.messages.finding import Finding, Level, note, warning
 from linkscope.messages.methods import method_name
+from linkscope.messages.names import named
 from linkscope.results.same_machine import by_host_alone
 from linkscope.statistics.best import best
 from linkscope.statistics.ranges import costs_at, difference

@@ -9,8 +9,8 @@ from textwrap import wrap
 
 from linkscope.answers.best import ANY, Choice
 from linkscope.messages import numbers
-from linkscope.messages.catalog import named
 from linkscope.messages.methods import method_name, setting_name
+from linkscope.messages.names import named
 from linkscope.statistics.ranges import Rivals, SizeRange
 
 _WIDTH, _GAPS, _INDENT = 80, 4, "__"

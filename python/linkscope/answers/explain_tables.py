@@ -14,8 +14,8 @@ from linkscope.answers.checked_results import PEERS_SOURCE
 from linkscope.answers.expectation import missing
 from linkscope.answers.problems import Slowdown
 from linkscope.figures.columns import RATE
-from linkscope.messages.catalog import named
 from linkscope.messages.methods import method_name
+from linkscope.messages.names import named
 
 _MOVEMENT, _METHOD = Column("movement", Kind.NAME, once=True), Column("name", head="method")
 _SIZE, _EXPECTED = Column("bytes", Kind.SIZE), Column("expected", Kind.VALUE)

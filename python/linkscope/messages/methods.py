@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 
-from linkscope.messages.catalog import named
+from linkscope.messages.names import named
 from linkscope.messages.numbers import count
 
 NCCL, RCCL = "NCCL", "RCCL"

@@ -28,6 +28,7 @@ from typing import Any
 
 from linkscope.messages import numbers
 from linkscope.messages.finding import Facts
+from linkscope.messages.names import named
 
 _ONE: dict[str, Callable[[Any], str]] = {
     "number": numbers.number,
@@ -72,13 +73,9 @@ def written(value: Any, how: str) -> str:
     if how.startswith("# "):
         return numbers.count(int(value), *how[2:].split("|", 1))
     if how.startswith("name "):
-        from linkscope.messages.catalog import named
-
         codes = [value] if isinstance(value, str) else value
         return numbers.listed([named(how[5:], str(code)) for code in codes])
     if how.startswith("counts "):
-        from linkscope.messages.catalog import named
-
         return ", ".join(f"{many} {named(how[7:], code)}" for code, many in value.items())
     if how.startswith("names "):
         return "; ".join(written(code, f"name {how[6:]}") for code in value)
@@ -97,8 +94,6 @@ def written(value: Any, how: str) -> str:
 
 
 def _path(path: str) -> str:
-    from linkscope.messages.catalog import named
-
     name = named("movement", path) if ":" not in path else path
     if name != path:
         return name

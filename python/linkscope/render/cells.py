@@ -8,7 +8,7 @@ from typing import Any
 
 from linkscope.answers.answer import Column, Kind, Table
 from linkscope.messages import numbers
-from linkscope.messages.catalog import named
+from linkscope.messages.names import named
 from linkscope.messages.template import written
 
 Line = Mapping[str, Any]

@@ -27,8 +27,9 @@ from linkscope.errors import LinkscopeError
 from linkscope.figures.columns import RATE
 from linkscope.figures.run import Run
 from linkscope.messages import numbers
-from linkscope.messages.catalog import message, named, problem
+from linkscope.messages.catalog import message, problem
 from linkscope.messages.finding import Finding, Level, note
+from linkscope.messages.names import named
 from linkscope.render.html import packed, template
 from linkscope.render.svg.node import draw
 from linkscope.render.svg.node_colours import Checked, reached
