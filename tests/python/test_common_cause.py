@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import modelled_run as made
 import planted_faults as planted
@@ -101,13 +103,17 @@ def test_the_faulty_gpu_is_blamed_through_noise() -> None:
 
 def busy(run: RunFile) -> RunFile:
     """Return the run as a matrix product of another process on gpu:1 leaves it: kernels suffer most."""
-    hit = [
+    hit: list[tuple[Callable[[dict[str, Any]], bool], float]] = [
         (lambda flow: planted.kernel(flow) or planted.local(flow, "gpu:1"), 0.51),
         (lambda flow: flow["method"] == "copy-engine", 0.93),
         (lambda flow: flow["method"] in ("pointer-chase", "ping-pong"), 0.8),
     ]
-    for slowed, factor in hit:
-        run = planted.slowed(run, lambda flow, slowed=slowed: "gpu:1" in planted.ends(flow) and slowed(flow), factor)
+    for slows, factor in hit:
+
+        def of_gpu(flow: dict[str, Any], slows: Callable[[dict[str, Any]], bool] = slows) -> bool:
+            return "gpu:1" in planted.ends(flow) and slows(flow)
+
+        run = planted.slowed(run, of_gpu, factor)
     return planted.noisy(run, random.Random(1), 0.004)
 
 
