@@ -172,7 +172,7 @@ def test_runs_that_exist_are_computed_and_not_kept(bench: Bench, state: Path) ->
     Path("runs/b.jsonl").write_text("".join(lines[:4]))
     ended = bench.cli("calibrate", "--from", "runs", "--json")
     found = json.loads(ended.out)["calibration"]
-    assert (ended.code, found["turns"], found["classes"][-1]["cases"]) == (0, 2, 3)
+    assert (ended.code, found["turns"], found["classes"][-1]["cases"]) == (3, 2, 3)
     (cut,) = [one["facts"] for one in json.loads(ended.out)["findings"] if one["code"] == "run.cut-short"]
     assert (cut["missing"], cut["cases"], cut["path"]) == (3, 6, "runs/b.jsonl")
     again = json.loads(bench.cli("calibrate", "--from", "runs/a.jsonl", "runs/b.jsonl", "--json").out)

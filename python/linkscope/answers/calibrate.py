@@ -12,7 +12,7 @@ from typing import Any
 
 import polars
 
-from linkscope.answers.answer import Answer, Column, Kind, Table
+from linkscope.answers.answer import Answer, Column, Kind, Outcome, Table
 from linkscope.answers.run_head import findings_of, run_head
 from linkscope.displayed import Displayed
 from linkscope.figures.run import Run
@@ -77,11 +77,13 @@ def calibration(runs: Sequence[Run], keep: Callable[[NodeNoise], Path | None] | 
     alone = [(one, result) for one, held in of_class.items() for result in held]
     rows = [_row(one.key, _noise(result.id, [result], _Deviations({}, {}))) for one, result in alone]
     heads = tuple(map(run_head, runs))
-    spoilers, more_spoilers = findings_of(heads)
+    spoilers, repeated = findings_of(heads)
+    cut = any(head.cut_short for head in heads)
     found = Answer(
         "calibrate",
         heads,
-        _headline(noise),
+        _headline(noise, cut),
+        Outcome.UNTESTED if cut else None,
         findings=(
             *spoilers,
             *(_kept(noise, kept) if keep is not None else [note("calibrate.not-measured")]),
@@ -90,7 +92,7 @@ def calibration(runs: Sequence[Run], keep: Callable[[NodeNoise], Path | None] | 
             Table("calibrate.classes", _classes(noise), _COLUMNS),
             Table("calibrate.cases", polars.DataFrame(rows), _OF_CASES, detail=True),
         ),
-        details=tuple(more_spoilers),
+        details=tuple(repeated),
         data={"calibration": noise.to_json()},
     )
     return Calibration(noise, found)
@@ -291,7 +293,7 @@ def _classes(noise: NodeNoise) -> polars.DataFrame:
     return polars.DataFrame([_row(one.name, one) for one in shown])
 
 
-def _headline(noise: NodeNoise) -> Finding:
+def _headline(noise: NodeNoise, cut: bool) -> Finding:
     everything = noise.classes[-1]
     held = {one.name: one.calibrated or one.intervals for one in noise.classes[:-1]}
     bad = [name for name, one in held.items() if not _good(one)]
@@ -299,8 +301,8 @@ def _headline(noise: NodeNoise) -> Finding:
     facts = {"covered": shown.covered, "turns": noise.turns, "classes": bad, "suites": list(noise.suites)}
     if noise.modelled:
         return note("calibrate.modelled", **facts)
-    if bad:
-        return note("calibrate.too-narrow", **facts)
+    if cut or bad:
+        return note("calibrate.incomplete" if cut else "calibrate.too-narrow", **facts)
     return note("calibrate.calibrated" if everything.calibrated else "calibrate.holds", **facts)
 
 

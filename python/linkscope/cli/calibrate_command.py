@@ -45,7 +45,9 @@ def calibrate(
     full: Annotated[bool, typer.Option("--full", help="Every result.")] = False,
     as_json: AsJson = False,
 ) -> int:
-    """Repeat a run and show how well its intervals hold from run to run. Exit code 1 if a case failed."""
+    """Repeat a run and show how well its intervals hold from run to run. Exit code 1 if a case failed, 3 if a run was
+    cut short.
+    """
     from linkscope.cli.answering import printed
     from linkscope.launch.job import Request
 
@@ -55,8 +57,7 @@ def calibrate(
         if options or turns is not None or output is not None:
             raise LinkscopeError("--from measures nothing: leave out all options but --json and --full")
         found = _of_files([Path(name) for name in suites or ()])
-        printed(found.answer, out(), "json" if as_json else "text", full)
-        return 0
+        return printed(found.answer, out(), "json" if as_json else "text", full)
     request = Request(suites=tuple(suites or ("default",)), **options) if suites or options else None
     found, refused = _measured(request, turns, output)
     printed(found.answer, out(), "json" if as_json else "text", full)
