@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import io
 import json
-import math
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -17,14 +15,10 @@ from linkscope.analysis import headline as headlines
 from linkscope.analysis.bounds import best_latencies
 from linkscope.analysis.by_flow import apart
 from linkscope.analysis.curves import CurveSet, curves
-from linkscope.analysis.explain import Diagnosis
-from linkscope.analysis.layers import layers
-from linkscope.analysis.left_out import OF_PROCESSES
 from linkscope.analysis.overview import overview
 from linkscope.machine.paths import Paths
 from linkscope.report import wording
 from linkscope.report.curve_svg import clocks, curve_svg, styles
-from linkscope.report.explain_text import headline
 from linkscope.report.html import render
 from linkscope.report.terminal import show
 from linkscope.results.row import Row
@@ -123,32 +117,6 @@ def test_a_rate_of_both_ways_and_repetition_in_a_kernel_have_no_rivals() -> None
     assert picture([window, both, inside]).leads == ()
 
 
-@pytest.mark.parametrize("untold", [0, 1])
-def test_a_time_that_the_clock_could_not_tell_is_no_layers(untold: int) -> None:
-    rows = [timed("torch-copy", KIB, 4e-6), timed("copy-engine", KIB, 4e-6)]
-    (flow,) = rows[untold].flows
-    nothing = replace(flow.seconds, median=0.0, low=0.0)
-    rows[untold] = replace(rows[untold], flows=(replace(flow, seconds=nothing),))
-    assert layers(rows) == ()
-
-
-def test_a_layer_is_set_beside_what_it_calls() -> None:
-    rows = [timed("torch-copy", KIB, 9e-6), timed("copy-engine", KIB, 4e-6)]
-    rows += [timed("torch-copy", 2 * KIB, 9.1e-6, spread=0.9), timed("copy-engine", 2 * KIB, 9e-6)]
-    (layer,) = layers(rows)
-    assert (layer.method, layer.raw, layer.what, layer.clock) == ("torch-copy", "copy-engine", "gpu:0 > gpu:1", "host")
-    small, large = layer.points
-    assert small.added_s == pytest.approx(5e-6)
-    apart = math.hypot(math.log(1 / 0.999), math.log(1.001))
-    assert small.low_s == pytest.approx(4e-6 * (2.25 * math.exp(-apart) - 1))
-    assert small.high_s == pytest.approx(4e-6 * (2.25 * math.exp(apart) - 1), rel=1e-5)
-    assert small.ratio == pytest.approx(2.25)
-    assert large.high_s < 1.9 * 9.1e-6, "no more than what the layer takes itself"
-    assert (small.clear, large.clear) == (True, False)
-    assert wording.added(small).startswith("+5000 ns (+49")
-    assert wording.added(large).endswith("?")
-
-
 def in_memory(row: Row, memory: str) -> Row:
     """The same between two processes' ordinary host memory of that kind."""
     told = json.loads(json.dumps(row.raw))
@@ -157,97 +125,6 @@ def in_memory(row: Row, memory: str) -> Row:
         end: {"device": "numa:0", "memory": memory, "rank": rank} for rank, end in enumerate(("source", "destination"))
     }
     return Row.from_json(told)
-
-
-def test_mpi_is_set_beside_copies_by_shared_memory_call_by_call() -> None:
-    rows = [
-        in_memory(timed(method, KIB, time, parameters={"call": call}), memory)
-        for method, memory, times in (("mpi", "pageable", (6e-6, 9e-6)), ("shm-copy", "shm", (2e-6, 4e-6)))
-        for call, time in zip(("ping-pong", "send"), times, strict=True)
-    ]
-    found = layers(rows)
-    assert [(one.method, one.raw, one.what) for one in found] == [
-        ("mpi", "shm-copy", "numa:0 > numa:0, ping-pong"),
-        ("mpi", "shm-copy", "numa:0 > numa:0"),
-    ]
-    assert [one.points[0].ratio for one in found] == [pytest.approx(3), pytest.approx(9 / 4)]
-    assert layers([in_memory(rows[0], "huge"), rows[2]]) == (), "huge pages are no ordinary ones"
-    huge = json.loads(json.dumps(rows[0].raw))
-    huge["flows"][0]["notes"] = ["source: 100 % in transparent huge pages"]
-    assert layers([Row.from_json(huge), rows[2]]) == (), "nor where the system gave huge ones"
-    unjudged = Diagnosis("n", False, (), (), (), (), 0, {OF_PROCESSES: 4}, found)
-    assert "3.0 times" in headline(unjudged)
-
-
-@pytest.mark.parametrize(
-    "raw",
-    [
-        timed("copy-engine", 2 * KIB, 4e-6),
-        timed("copy-engine", KIB, 4e-6, "device"),
-        timed("kernel-copy", KIB, 4e-6),
-        timed("copy-engine", KIB, 4e-6, parameters={"call": "sync"}),
-    ],
-    ids=["another size", "another clock", "another method", "another call"],
-)
-def test_a_layer_has_no_counterpart_in_what_differs(raw: Row) -> None:
-    assert layers([timed("torch-copy", KIB, 9e-6), raw]) == ()
-
-
-def test_torch_names_its_backend_and_xccl_its_form_and_both_are_alike() -> None:
-    torch_row = timed("torch-send", KIB, 30e-6, "batch", parameters={"backend": "nccl"})
-    raw = timed("xccl", KIB, 10e-6, "batch", parameters={"form": "eager"})
-    graph = timed("xccl", KIB, 5e-6, "batch", parameters={"form": "graph"})
-    assert [layer.points[0].raw_s for layer in layers([torch_row, graph, raw])] == [pytest.approx(10e-6)]
-
-
-def test_a_layers_graphs_are_set_beside_graphs_of_as_many_calls_and_apart_from_eager_calls() -> None:
-    def both(layer_s: float, raw_s: float, **form: Any) -> list[Row]:
-        layer = timed("torch-collective", KIB, layer_s, "batch", parameters={"backend": "nccl", **form})
-        return [layer, timed("xccl-collective", KIB, raw_s, "batch", parameters=form)]
-
-    rows = [
-        *both(31e-6, 11e-6, form="eager"),
-        *both(32e-6, 12e-6, form="graph", recorded=1),
-        *both(33e-6, 13e-6, form="graph", recorded=20),
-    ]
-    for order in (rows, rows[::-1]):
-        found = {layer.what: layer.points[0].raw_s for layer in layers(order)}
-        assert found == {
-            "gpu:0 > gpu:1": pytest.approx(11e-6),
-            "gpu:0 > gpu:1, graph of 1": pytest.approx(12e-6),
-            "gpu:0 > gpu:1, graph of 20": pytest.approx(13e-6),
-        }
-    unsaid = timed("xccl-collective", KIB, 12e-6, "batch", parameters={"form": "graph"})
-    assert len(layers([rows[2], unsaid])) == 1, "a graph holds one call where nothing else is said"
-    assert layers([rows[0], rows[3]]) == layers([rows[2], rows[5]]) == ()
-
-
-@pytest.mark.parametrize(("place", "found"), [("yes", True), ("no", False), (None, False)])
-def test_a_layer_that_works_in_place_is_set_beside_what_does_alike(place: str | None, found: bool) -> None:
-    said = {} if place is None else {"in_place": place}
-    torch_row = timed("torch-collective", KIB, 30e-6, "batch", parameters={"backend": "nccl", "in_place": "yes"})
-    raw = timed("xccl-collective", KIB, 10e-6, "batch", parameters={"form": "eager", **said})
-    assert bool(layers([torch_row, raw])) == found
-
-
-def test_layers_in_place_and_out_of_place_stand_apart_and_say_so() -> None:
-    rows = []
-    for place in ("yes", "no"):
-        for name, method in enumerate(("torch-collective", "xccl-collective")):
-            row = timed(
-                method, KIB, (30 - 20 * name) * 1e-6, parameters={"collective": "all-gather", "in_place": place}
-            )
-            members = [{"device": f"gpu:{i}", "memory": "device"} for i in range(2)]
-            flow = {key: end for key, end in row.case["flows"][0].items() if key not in ("source", "destination")}
-            case = {**row.case, "flows": [{**flow, "members": members}]}
-            rows.append(Row.from_json({**row.raw, "case": case}))
-    assert [layer.what for layer in layers(rows)] == ["all-gather of 2, in place", "all-gather of 2"]
-
-
-def test_what_says_nothing_works_out_of_place() -> None:
-    torch_row = timed("torch-collective", KIB, 30e-6, "batch", parameters={"collective": "all-gather"})
-    raw = timed("xccl-collective", KIB, 10e-6, "batch", parameters={"collective": "all-gather", "in_place": "no"})
-    assert len(layers([torch_row, raw])) == 1
 
 
 def test_an_answered_send_is_no_latency_of_one_way() -> None:
@@ -287,27 +164,6 @@ def test_a_table_of_a_few_reasons_alone_is_a_line() -> None:
 def noted(row: Row, *notes: str) -> Row:
     """The row with these notes of its flow."""
     return Row.from_json({**row.raw, "flows": [{**flow, "notes": list(notes)} for flow in row.raw["flows"]]})
-
-
-@pytest.mark.parametrize(
-    ("by", "found"),
-    [("by MPICH Version: 5.0.2", True), ("by Open MPI v5.0.11", False), ("source: 100 % where it was put", True)],
-)
-def test_tensors_by_another_mpi_are_not_set_beside_messages(by: str, found: bool) -> None:
-    raw = noted(timed("mpi", KIB, 5e-6), "by MPICH Version: 5.0.2")
-    assert bool(layers([noted(timed("torch-mpi", KIB, 9e-6), by), raw])) == found
-
-
-def test_what_could_not_be_held_back_is_not_set_beside_what_was() -> None:
-    calls = [timed(method, KIB, 9e-6, "device") for method in ("torch-collective", "xccl-collective")]
-    inside = [noted(row, "not held back by a gate: launch cost is inside") for row in calls]
-    assert len(layers(calls)) == len(layers(inside)) == 1
-    assert layers([inside[0], calls[1]]) == layers([calls[0], inside[1]]) == ()
-
-
-@pytest.mark.parametrize(("clock", "found"), [("batch", True), ("host", False)])
-def test_a_message_that_is_answered_is_not_set_beside_one_that_is_not(clock: str, found: bool) -> None:
-    assert bool(layers([timed("torch-send", KIB, 9e-6, clock), timed("xccl", KIB, 5e-6, clock)])) == found
 
 
 def test_both_reports_and_the_json_hold_what_the_layer_adds() -> None:

@@ -13,6 +13,7 @@ from typing import Any
 import polars
 
 from linkscope.answers.answer import Answer, Column, Kind, Outcome, Table
+from linkscope.answers.row_times import time_of
 from linkscope.answers.run_head import run_head
 from linkscope.answers.schedule_times import ScheduleTimes, schedule_times
 from linkscope.figures.run import Run
@@ -22,7 +23,6 @@ from linkscope.results.member_time import PARTS, slowest
 from linkscope.results.row import Row
 from linkscope.statistics.best import dearer
 from linkscope.statistics.interval import Interval
-from linkscope.statistics.ranks import interval_of_range
 from linkscope.workload.planned_schedule import planned_schedule
 
 Json = dict[str, Any]
@@ -179,19 +179,10 @@ def _stand_in(timed: Sequence[tuple[Row, Json, str]]) -> Row | None:
     return next(staged, by_mpi[0][0] if by_mpi else None)
 
 
-def _time(row: Row) -> Interval:
-    """Return the time; few samples of one replicate reach less far than their 95% interval."""
-    stats = row.measured_flows[0][1].seconds
-    low, high = stats.low, stats.high
-    if len(row.measured) < 2 and not row.noise:
-        low, high = interval_of_range(stats.n, stats.median, low, high)
-    return Interval(stats.median, low, high)
-
-
 def _line(row: Row, kind: Json, name: str, fastest: Row, based: Row | None) -> Json:
     flow, result = row.measured_flows[0]
-    time, least = _time(row), _time(fastest)
-    before = _time(based) if based is not None and row is not based else None
+    time, least = time_of(row), time_of(fastest)
+    before = time_of(based) if based is not None and row is not based else None
     speedup = before.over(time) if before is not None else None
     ties = before is not None and not dearer(before, time) and not dearer(time, before)
     member = slowest(result.breakdown)

@@ -28,6 +28,7 @@ QUESTIONS: dict[str, str] = {
     "analyze/threads": "analyze.threads",
     "analyze/interference": "analyze.interference",
     "analyze/collectives": "analyze.collectives",
+    "analyze/layers": "analyze.layers",
     "calibrate": "calibrate",
     "compare": "compare",
     "choose": "choose",

@@ -1,0 +1,138 @@
+"""Layers: what PyTorch adds to the copy, message or collective that it calls, and MPI to copies by shared memory."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import polars
+
+from linkscope.answers.analyze.answered import Inquiry, answered
+from linkscope.answers.analyze.comparing import DESCRIBED
+from linkscope.answers.answer import Answer, Column, Kind
+from linkscope.answers.row_times import time_of
+from linkscope.figures.run import Run
+from linkscope.machine.traits import memory_traits, method_traits
+from linkscope.messages.finding import Finding, note
+from linkscope.results.row import Row
+from linkscope.statistics.best import LEAST_BOUND, dearer
+from linkscope.statistics.interval import Interval
+
+Json = dict[str, Any]
+
+_PLAIN = {
+    **{"form": "eager", "recorded": 1, "call": "send", "staging": "none", "type": "float32"},
+    **{"non_blocking": "yes", "in_place": "no"},
+}
+"""Parameters as they are where a flow names none: only flows alike in all of them are compared."""
+_LAYER_ALONE = ("backend", "non_blocking", "launch")
+"""Parameters that one of the two interfaces alone has, and that make neither's work another."""
+_APART = ("not held back", "in transparent huge")
+"""The engine's notes of a row whose time holds launches, and of memory in huge pages: both rows have it, or neither."""
+_ADDED: dict[str, Any] = {
+    **{"id": polars.String, "raw": polars.String},
+    **dict.fromkeys(("layer_s", "raw_s", "added_s", "added_s_low", "added_s_high", "ratio"), polars.Float64),
+    "clear": polars.Boolean,
+}
+
+
+def answer(run: Run) -> Answer:
+    """Return what a layer adds to the method that it calls."""
+    return answered(_QUESTION, run, layers(run))
+
+
+def layers(run: Run) -> polars.DataFrame:
+    """Return a line for each method, devices, clock and size whose counterpart below was measured alike.
+
+    ``raw``: the method below. ``added_s``: what the layer adds in seconds, below zero where it is faster, with bounds
+    by the two 95% intervals. ``clear``: the two differ.
+    """
+    found = polars.DataFrame(list(_pairs(run.rows.values())), schema=_ADDED, orient="row")
+    lines = run.results.unique("id", keep="first").select("id", *DESCRIBED, "path", "bytes")
+    return found.join(lines, on="id", how="inner", maintain_order="left").select(*DESCRIBED, "path", "bytes", *_ADDED)
+
+
+def _pairs(rows: Iterable[Row]) -> Iterable[Json]:
+    single = [row for row in rows if row.status == "ok" and len(row.case["flows"]) == 1]
+    below: dict[str, Row] = {}
+    for row in single:
+        below.setdefault(_alike(row, row.case["flows"][0]["method"]), row)
+    for row in single:
+        called = method_traits(row.case, row.case["flows"][0]["method"]).calls
+        other = below.get(_alike(row, called)) if called else None
+        if other is not None and _comparable(row, other):
+            yield {"id": row.id, "raw": called, **_added(_known(row), _known(other))}
+
+
+def _known(row: Row) -> Interval:
+    time = time_of(row)
+    return Interval(time.value, max(time.low, time.value * LEAST_BOUND), time.high)
+
+
+def _added(above: Interval, below: Interval) -> Json:
+    """Return the difference, whose bounds are those of the ratio and no further than the two intervals' ends."""
+    ratio = above.over(below)
+    low, high = (below.value * (bound - 1) for bound in (ratio.low, ratio.high))
+    return {
+        **{"layer_s": above.value, "raw_s": below.value, "added_s": above.value - below.value, "ratio": ratio.value},
+        **{"added_s_low": max(low, above.low - below.high), "added_s_high": min(high, above.high - below.low)},
+        "clear": dearer(above, below) or dearer(below, above),
+    }
+
+
+def _alike(row: Row, method: str) -> str:
+    """Return what a row and its counterpart by ``method`` have in common."""
+    case, flow = row.case, row.case["flows"][0]
+    parameters = {**_PLAIN, **flow.get("parameters", {})}
+    shared = sorted((name, str(text)) for name, text in parameters.items() if name not in _LAYER_ALONE)
+    timing = (case["clock"], case.get("cache"), case.get("processes", 1), sorted(row.environment.items()), row.hosts)
+    ends = [*(flow[end] for end in ("source", "destination") if end in flow), *flow.get("members", ())]
+    places = [(end["device"], _memory(case, end["memory"]), int(end.get("rank", 0))) for end in ends]
+    return repr((method, flow["bytes"], places, timing, shared))
+
+
+def _memory(case: Json, memory: str) -> str:
+    """Return the memory, "ordinary" for pages that are as fast whoever may map them."""
+    return "ordinary" if memory_traits(case, memory).ordinary else memory
+
+
+def _comparable(layer: Row, raw: Row) -> bool:
+    """Return whether the one can have called the other.
+
+    That is by the same MPI, as far as both say by which; both until arrival, which by the host's clock a message of
+    ``xccl`` does not wait for; both with launches in their time, or neither; both in huge pages, or neither.
+    """
+    rows = (layer, raw)
+    if any(row.flows[0].seconds.median <= 0 for row in rows):
+        return False
+    if any(len({any(text in one for one in row.notes) for row in rows}) > 1 for text in _APART):
+        return False
+    said = [set(row.libraries) for row in rows]
+    above, below = (method_traits(row.case, row.case["flows"][0]["method"]) for row in rows)
+    if above.by_mpi and all(said) and said[0] != said[1]:
+        return False
+    return not (above.answered and not below.answered and layer.case["clock"] == "host")
+
+
+def _conclude(frame: polars.DataFrame) -> Finding:
+    clear = frame.filter("clear").sort("ratio", maintain_order=True)
+    if clear.is_empty():
+        return note("analyze.layers-alike", results=frame.height)
+    most = clear.row(-1, named=True)
+    facts = {"method": most["method"], "raw": most["raw"], "bytes": most["bytes"], "added": most["added_s"]}
+    return note("analyze.layers-added", **facts, ratio=most["ratio"])
+
+
+_QUESTION = Inquiry(
+    key="analyze.layers",
+    conclude=_conclude,
+    columns=(
+        Column("raw"),
+        Column("bytes", Kind.SIZE),
+        Column("layer_s", Kind.TIME),
+        Column("raw_s", Kind.TIME),
+        Column("ratio", Kind.FACTOR, mark="open"),
+    ),
+    names=("path", "called"),
+    order=lambda frame: frame.with_columns(polars.when(~polars.col("clear")).then(polars.lit("?")).alias("open")),
+)
