@@ -10,6 +10,8 @@ from itertools import pairwise
 import polars
 
 from linkscope.answers.answer import Outcome
+from linkscope.answers.expectation import Expectation, Relation
+from linkscope.answers.expectation import judge as judge_results
 from linkscope.figures.columns import SCHEMA
 from linkscope.machine.paths import Paths
 from linkscope.messages import numbers
@@ -171,34 +173,41 @@ def _per_group(claim: Claim, grounds: Grounds, where: Where) -> dict[str, float]
 
 
 def _bounded(claim: Claim, grounds: Grounds) -> Judgement:
-    low, high = _bounds(claim)
     values = _values(claim, grounds)
     if claim.across != "all":
         values = [(min if claim.across == "least" else max)(values, key=lambda one: one[1])]
-    offs = [(_off(value, low, high), name, value) for name, value in values]
-    off, name, value = max(offs, key=lambda one: abs(one[0]))
-    holds = abs(off) <= claim.within + 1e-9
-    single = not holds or len(values) == 1
-    group = name if len(values) > 1 or claim.across != "all" else ""
-    here = said(value, claim, group) if single else _range(values, claim)
-    return Judgement(claim, _outcome(holds), here, off if not holds or claim.about is not None else None, value)
+    groups = polars.DataFrame(values, schema={"group": polars.String, "value": polars.Float64}, orient="row")
+    groups = groups.with_columns(value_low="value", value_high="value", noise=0.0, unit=polars.lit(claim.unit))
+    judged = polars.concat(
+        judge_results(groups, Expectation(polars.lit(True), bound, relation, claim.within + 1e-9)).with_columns(
+            off=_MISSES[relation](polars.col("ratio").fill_nan(1.0) - 1)
+        )
+        for relation, bound in _bounds(claim)
+    )
+    worst = judged.row(judged["off"].abs().arg_max() or 0, named=True)
+    holds = Outcome.FAILS.value not in judged["outcome"]
+    group = worst["group"] if len(values) > 1 or claim.across != "all" else ""
+    here = said(worst["value"], claim, group) if not holds or len(values) == 1 else _range(values, claim)
+    off = worst["off"] if not holds or claim.about is not None else None
+    return Judgement(claim, _outcome(holds), here, off, worst["value"])
+
+
+_MISSES: dict[str, Callable[[polars.Expr], polars.Expr]] = {
+    "about": lambda off: off,
+    "at-least": lambda off: polars.min_horizontal(off, 0.0),
+    "at-most": lambda off: polars.max_horizontal(off, 0.0),
+}
+"""By which share a result misses a bound, by relation."""
 
 
 def _outcome(holds: bool) -> Outcome:
     return Outcome.HOLDS if holds else Outcome.FAILS
 
 
-def _bounds(claim: Claim) -> tuple[float, float]:
-    if claim.about is not None:
-        return claim.about, claim.about
-    if claim.between is not None:
-        return claim.between
-    return (-math.inf if claim.least is None else claim.least), (math.inf if claim.most is None else claim.most)
-
-
-def _off(value: float, low: float, high: float) -> float:
-    bound = low if value < low else high if value > high else None
-    return 0.0 if bound is None else (value - bound) / abs(bound) if bound else math.copysign(math.inf, value)
+def _bounds(claim: Claim) -> list[tuple[Relation, float]]:
+    least, most = claim.between or (claim.least, claim.most)
+    bounds: list[tuple[Relation, float | None]] = [("about", claim.about), ("at-least", least), ("at-most", most)]
+    return [(relation, bound) for relation, bound in bounds if bound is not None]
 
 
 def said(value: float | list[float], claim: Claim, group: str = "") -> Finding:

@@ -12,6 +12,7 @@ from linkscope.answers.answer import Outcome
 from linkscope.figures.columns import RATE
 from linkscope.statistics.interval import Interval
 
+Relation = Literal["no-worse", "at-least", "at-most", "about"]
 Number = float | polars.Expr
 """One for all results, or an expression over the frame."""
 JUDGED = ("expected", "tolerance", "limit", "expected_source", "ratio", "outcome")
@@ -29,7 +30,7 @@ class Expectation:
 
     select: polars.Expr
     value: Number
-    relation: Literal["no-worse", "at-least", "at-most", "about"] = "no-worse"
+    relation: Relation = "no-worse"
     tolerance: Number = 0.0
     source: str | polars.Expr = ""
     lenient: Number | None = None
