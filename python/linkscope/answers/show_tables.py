@@ -14,8 +14,8 @@ import polars
 from linkscope.answers.answer import Column, Kind, Table
 from linkscope.answers.movements import ALIKE, KINDS, BestOf, MoveRow, columns_of, spread
 from linkscope.figures.columns import RATE, TIME
-from linkscope.messages.catalog import named
 from linkscope.messages.methods import memory_name, method_name, setting_name
+from linkscope.messages.names import named
 from linkscope.messages.numbers import in_unit, shared_time_unit
 from linkscope.messages.numbers import size as written_size
 from linkscope.messages.template import written
