@@ -15,12 +15,11 @@ import polars
 
 from linkscope.answers.ways import Way, way_names
 from linkscope.figures.columns import ASKED, LIKENESS, OF_ONE_FLOW
-from linkscope.statistics.best import LEAST_BOUND, Cost, best, in_each_run
+from linkscope.statistics.best import LEAST_BOUND, Cost, in_each_run
 from linkscope.statistics.ranges import (
     Crossover,
     Rivals,
     SizeRange,
-    costs_at,
     crossovers,
     decided,
     excess,
@@ -85,11 +84,10 @@ class Choice:
     ``rivals``: what every way costs, in seconds, at the sizes that count or are left out; ``ranges`` and ``crossovers``
     ascend. ``undecided``: sizes where intervals leave the best open; ``assumed``: sizes where a model's time is mostly
     a latency that no source gives. Both are in no range. ``always``: the way to take where one must do for all sizes,
-    and what it costs more at most; None where none has all sizes. ``paths``: of how many each cost is the median.
-    ``first``: source, destination and members of its first result. ``test``: the test with most sizes,
-    "default d2d-by-size". ``part``: only one of several runs has some of it; ``once``: all was measured in one
-    run of a node that is not calibrated. ``disagreement``: how far results of one way, size and path are apart at most
-    where their intervals are disjoint, 0.12 for 12%.
+    and what it costs more at most; None where none has all sizes. ``first``: source, destination and members of its
+    first result. ``test``: the test with most sizes, "default d2d-by-size". ``part``: only one of several runs has some
+    of it; ``once``: all was measured in one run of a node that is not calibrated. ``disagreement``: how far results of
+    one way, size and path are apart at most where their intervals are disjoint, 0.12 for 12%.
     """
 
     task: Task
@@ -99,7 +97,6 @@ class Choice:
     always: tuple[str, float] | None
     undecided: tuple[int, ...]
     assumed: tuple[int, ...]
-    paths: int
     first: Line
     test: str
     form: str
@@ -110,24 +107,13 @@ class Choice:
     @property
     def sizes(self) -> list[float]:
         """Return the sizes that are in a range."""
-        return [s for s in shared_sizes(self.rivals) if any(one.first <= s <= one.last for one in self.ranges)
+        return [s for s in shared_sizes(self.rivals) if any(span.first <= s <= span.last for span in self.ranges)
                 and s not in self.undecided and s not in self.assumed]  # fmt: skip
 
     @property
     def ties(self) -> bool:
         """Return whether no way is known to be faster at any size."""
-        return all(not one.excess for one in self.ranges)
-
-    @property
-    def stake(self) -> float:
-        """Return what the worst way costs more at least, where that is most: 0.12 for 12%; 0 where all tie."""
-        most = 0.0
-        for size in self.sizes:
-            costs = costs_at(self.rivals, size)
-            first = best(costs)
-            worse = (costs[name].over(costs[first[0]]).low - 1 for name in costs if name not in first)
-            most = max([most, *worse])
-        return most
+        return all(not span.excess for span in self.ranges)
 
     @property
     def methods(self) -> frozenset[str]:
@@ -143,14 +129,12 @@ def choices(results: polars.DataFrame, runs: int = 1) -> list[Choice]:
     """
     usable = costs(results, runs)
     keys = usable.select(_KEYS).unique(maintain_order=True)
-    told = [(_task(key), _way(key)) for key in keys.iter_rows(named=True)]
-    free = [(replace(task, memories=ANY), replace(way, memory=task.memories)) for task, way in told]
-    several = {
-        key for key, found in _ways(free).items() if len({way.memory for way in found[1]}) > 1 and len(found[1]) > 1
-    }
+    pairs = [(_task(key), _way(key)) for key in keys.iter_rows(named=True)]
+    free = [(replace(task, memories=ANY), replace(way, memory=task.memories)) for task, way in pairs]
+    several = {key for key, (_, ways) in _ways(free).items() if len({way.memory for way in ways}) > 1}
     return [
-        *_choices(usable, keys, told),
-        *(one for one in _choices(usable, keys, free) if one.task.key in several),
+        *_choices(usable, keys, pairs),
+        *(choice for choice in _choices(usable, keys, free) if choice.task.key in several),
     ]
 
 
@@ -245,32 +229,32 @@ def _way(key: Line) -> Way:
     return Way(key["method"], key["role"], tuple(pairs), key["environment"], workload=bool(key["workload"]))
 
 
-Told = tuple[Task, Way]
+TaskWay = tuple[Task, Way]
 """Task and way of a line of keys."""
 
 
-def _ways(told: Iterable[Told]) -> dict[tuple[Any, ...], tuple[Task, tuple[Way, ...]]]:
-    found: dict[tuple[Any, ...], tuple[Task, dict[Way, None]]] = {}
-    for task, way in told:
-        found.setdefault(task.key, (task, {}))[1][way] = None
-    return {key: (task, tuple(ways)) for key, (task, ways) in found.items()}
+def _ways(pairs: Iterable[TaskWay]) -> dict[tuple[Any, ...], tuple[Task, tuple[Way, ...]]]:
+    tasks: dict[tuple[Any, ...], tuple[Task, dict[Way, None]]] = {}
+    for task, way in pairs:
+        tasks.setdefault(task.key, (task, {}))[1][way] = None
+    return {key: (task, tuple(ways)) for key, (task, ways) in tasks.items()}
 
 
-def _choices(usable: polars.DataFrame, keys: polars.DataFrame, told: Sequence[Told]) -> Iterator[Choice]:
-    tasks = _ways(told)
+def _choices(usable: polars.DataFrame, keys: polars.DataFrame, pairs: Sequence[TaskWay]) -> Iterator[Choice]:
+    tasks = _ways(pairs)
     numbers = {key: number for number, key in enumerate(tasks)}
     coded = keys.with_columns(
-        polars.Series("task", [numbers[task.key] for task, _ in told], polars.Int32),
-        polars.Series("name", [tasks[task.key][1].index(way) for task, way in told], polars.Int32),
+        polars.Series("task", [numbers[task.key] for task, _ in pairs], polars.Int32),
+        polars.Series("name", [tasks[task.key][1].index(way) for task, way in pairs], polars.Int32),
     )
     rivalled = [number for number, (_, ways) in enumerate(tasks.values()) if len(ways) > 1]
     lines = usable.join(
         coded.filter(polars.col("task").is_in(rivalled)), on=_KEYS, nulls_equal=True, maintain_order="left"
     )
     tests, firsts = _tests(lines), lines.select("task", *_ENDS).unique("task", keep="first").rows_by_key("task")
-    found = list(tasks.values())
+    numbered = list(tasks.values())
     for (number,), some in _medians(lines).group_by("task", maintain_order=True):
-        task, ways = found[int(str(number))]
+        task, ways = numbered[int(str(number))]
         first = dict(zip(_ENDS, firsts[number][0], strict=True))
         yield _choice(task, ways, some, first, tests[int(str(number))])
 
@@ -283,7 +267,6 @@ def _medians(lines: polars.DataFrame) -> polars.DataFrame:
     return (
         lines.group_by(*by, "path_key")
         .agg(*_of_one_path())
-        .with_columns(paths=polars.col("path_key").n_unique().over("task"))
         .filter(common | ~common.any().over(at_size))
         .group_by(by)
         .agg(
@@ -291,7 +274,6 @@ def _medians(lines: polars.DataFrame) -> polars.DataFrame:
             polars.col(_OF_RUNS).explode(),
             polars.col("of_samples", "disagreement").max(),
             polars.col("modelled", "assumed", "part", "once").any(),
-            polars.col("paths").first(),
         )
         .sort(by)
     )
@@ -304,8 +286,8 @@ def _of_one_path() -> list[polars.Expr]:
     than the least. Flows of no one path, and a model's, agree.
     """
     cost, low, high = (polars.col(name) for name in _COSTS)
-    one = polars.col("path_key").first() != ""
-    disjoint = one & ~polars.col("modelled").any() & (low.max() > high.min())
+    one_path = polars.col("path_key").first() != ""
+    disjoint = one_path & ~polars.col("modelled").any() & (low.max() > high.min())
     return [
         cost.median(),
         polars.when(disjoint).then(low.min()).otherwise(low.median()).alias("cost_low"),
@@ -336,21 +318,20 @@ def _choice(task: Task, ways: Sequence[Way], lines: polars.DataFrame, first: Lin
         every.setdefault(names[way], {})[float(size)] = Cost(value, low, high, pairs, within or 0.0)
     rivals, lost = decided(every)
     ranges = size_ranges(rivals)
-    told = shared_sizes(rivals)
+    sizes = shared_sizes(rivals)
     worst = [
-        (name, found[2])
+        (name, extra[2])
         for name in rivals
-        if set(told) <= set(rivals[name]) and (found := excess(rivals, name, told)) is not None
+        if set(sizes) <= set(rivals[name]) and (extra := excess(rivals, name, sizes)) is not None
     ]
     return Choice(
         task=task,
         rivals=every,
         ranges=with_ties(rivals, ranges, lost),
         crossovers=crossovers(rivals, ranges),
-        always=min(worst, key=lambda one: one[1], default=None),
+        always=min(worst, key=lambda way: way[1], default=None),
         undecided=tuple(map(int, lost)),
         assumed=tuple(assumed),
-        paths=next(iter(lines["paths"]), 0),
         first=first,
         test=test,
         form=form,

@@ -1,4 +1,4 @@
-"""Choose: which method is fastest for what a run, or several of one node, did in several ways."""
+"""Choose: which method is fastest for what a run, or several of choice node, did in several ways."""
 
 from __future__ import annotations
 
@@ -32,12 +32,12 @@ from linkscope.suites import packaged_suites
 _LINES, _WIDTH = 24, 80
 """Of a first screen."""
 _FIXED = 3
-"""Lines of it: which run, an empty one, column headings."""
+"""Lines of it: which run, an empty choice, column headings."""
 _APART = 2.0
 """Factor between runs from which a case counts as one that they disagree on."""
 _NVLS_OFF = "NCCL_NVLS_ENABLE=0"
 _KERNELS = ("kernel-", "bulk-copy")
-"""How methods begin whose repeats are one launch by the device's clock."""
+"""How methods begin whose repeats are choice launch by the device's clock."""
 _WORDS, _NUMBER = polars.String, polars.Float64
 _RANGES: dict[str, Any] = {
     **{"task": polars.Int32, **dict.fromkeys(("question", "movement", "tier", "memories"), _WORDS)},
@@ -56,46 +56,46 @@ def answer(*runs: Run, table: str | None = None) -> Answer:
 
     Raises LinkscopeError where runs do not belong together, and where no task has the word.
     """
-    found = choices(joined(runs), len(runs))
+    every = choices(joined(runs), len(runs))
     if table is not None:
-        found = _with_word(found, table)
-    told = [one for one in found if one.ranges]
+        every = _with_word(every, table)
+    ranked = [choice for choice in every if choice.ranges]
     heads = [run_head(run) for run in runs]
     of_runs, repeated = findings_of(heads)
-    findings = (*of_runs, *_warnings(runs, told), *_notes(runs, found, told))
-    headline, outcome = _headline(heads, found, told)
-    steps = tuple(_next(runs, told))
-    first = _first(told or found, runs[-1].library, _LINES - _FIXED - _height([headline], findings, steps))
-    details = (_ranges(told, runs[-1].library), _costs(told, runs[-1].library))
+    findings = (*of_runs, *_warnings(runs, ranked), *_notes(runs, every, ranked))
+    headline, outcome = _headline(heads, every, ranked)
+    steps = tuple(_next(runs, ranked))
+    first = _first(ranked or every, runs[-1].library, _LINES - _FIXED - _height([headline], findings, steps))
+    details = (_ranges(ranked, runs[-1].library), _costs(ranked, runs[-1].library))
     return Answer(
         question="choose",
         runs=tuple(heads),
         headline=headline,
         outcome=outcome,
         findings=findings,
-        tables=(first, *details) if told or found else (),
+        tables=(first, *details) if ranked or every else (),
         next=steps,
-        details=(*_details(found, runs[-1].library), *repeated),
+        details=(*_details(every, runs[-1].library), *repeated),
     )
 
 
 def _headline(
-    heads: Sequence[RunHead], found: Sequence[Choice], told: Sequence[Choice]
+    heads: Sequence[RunHead], every: Sequence[Choice], ranked: Sequence[Choice]
 ) -> tuple[Finding, Outcome | None]:
     if any(head.cut_short for head in heads):
         return note("choose.cut-short"), Outcome.UNTESTED
-    if not told:
-        opened = [one for one in found if one.undecided]
+    if not ranked:
+        opened = [choice for choice in every if choice.undecided]
         return (note("choose.open", tasks=len(opened)), Outcome.UNCLEAR) if opened else (
             note("choose.nothing"), Outcome.UNTESTED)  # fmt: skip
-    if all(one.ties for one in told):
-        return note("choose.all-tie", tasks=len(told)), None
-    return note("choose.fastest", tasks=len(told)), None
+    if all(choice.ties for choice in ranked):
+        return note("choose.all-tie", tasks=len(ranked)), None
+    return note("choose.fastest", tasks=len(ranked)), None
 
 
-def _warnings(runs: Sequence[Run], told: Sequence[Choice]) -> Iterator[Finding]:
+def _warnings(runs: Sequence[Run], ranked: Sequence[Choice]) -> Iterator[Finding]:
     yield from _slow(runs)
-    if any("xccl" in name for one in told for name in one.rivals):
+    if any("xccl" in name for choice in ranked for name in choice.rivals):
         notes = (text for run in runs for some in run.results["notes"].drop_nulls() for text in some)
         if any(_NVLS_OFF in text for text in notes):
             yield warning("choose.nvls-off", library=runs[-1].library)
@@ -116,16 +116,16 @@ def _apart(runs: Sequence[Run]) -> Iterator[Finding]:
     """Yield how many cases several runs disagree on, and which run stands apart from the others."""
     if len(runs) < 2:
         return
-    logs: dict[tuple[str, str], dict[int, float]] = {}
+    costs_of: dict[tuple[str, str], dict[int, float]] = {}
     for number, run in enumerate(runs):
         usable = costs(run.results)
         for case, place, cost in usable.select("id", "place", "cost").iter_rows():
-            logs.setdefault((case, place), {})[number] = math.log(cost)
-    shared = [found for found in logs.values() if len(found) > 1]
-    wide = [found for found in shared if max(found.values()) - min(found.values()) > math.log(_APART)]
+            costs_of.setdefault((case, place), {})[number] = math.log(cost)
+    shared = [logs for logs in costs_of.values() if len(logs) > 1]
+    wide = [logs for logs in shared if max(logs.values()) - min(logs.values()) > math.log(_APART)]
     if not wide:
         return
-    odd = Counter(one for found in wide if len(found) > 2 and (one := _odd(found)) is not None)
+    odd = Counter(outlier for logs in wide if len(logs) > 2 and (outlier := _odd(logs)) is not None)
     number, times = next(iter(odd.most_common(1)), (0, 0))
     facts = {"cases": len(wide), "of": len(shared)}
     if 2 * times > len(wide):
@@ -144,44 +144,44 @@ def _odd(logs: dict[int, float]) -> int | None:
     return None
 
 
-def _notes(runs: Sequence[Run], found: Sequence[Choice], told: Sequence[Choice]) -> Iterator[Finding]:
-    copies = [one for one in told if one.task.line["clock"] == "device" and _mixes_launches(one)]
-    by_host = {(one.task.movement, one.task.memories) for one in told if one.task.line["clock"] == "host"}
-    aside = [one for one in copies if (one.task.movement, one.task.memories) not in by_host]
+def _notes(runs: Sequence[Run], every: Sequence[Choice], ranked: Sequence[Choice]) -> Iterator[Finding]:
+    copies = [choice for choice in ranked if choice.task.line["clock"] == "device" and _mixes_launches(choice)]
+    by_host = {(choice.task.movement, choice.task.memories) for choice in ranked if choice.task.line["clock"] == "host"}
+    aside = [choice for choice in copies if (choice.task.movement, choice.task.memories) not in by_host]
     if aside:
-        suite = max(aside, key=lambda one: len(one.sizes)).test.partition(" ")[0]
+        suite = max(aside, key=lambda choice: len(choice.sizes)).test.partition(" ")[0]
         yield note("choose.launch", suite=suite) if suite in packaged_suites() else note("choose.launch-clock")
-    if any(one.assumed for one in told):
+    if any(choice.assumed for choice in ranked):
         yield note("choose.assumed")
     if len(runs) == 2:
         yield note("choose.two-runs")
-    part = [one for one in told if one.part]
+    part = [choice for choice in ranked if choice.part]
     if part:
         yield note("choose.part", tasks=len(part))
-    hosts = dict.fromkeys(filter(None, (by_host_alone(one.file, other.file) for one, other in combinations(runs, 2))))
+    hosts = dict.fromkeys(filter(None, (by_host_alone(run.file, other.file) for run, other in combinations(runs, 2))))
     yield from (note("choose.by-host-name", host=host) for host in hosts)
     left_out = sum(run.results.filter("left_out")["id"].n_unique() for run in runs)
     if left_out:
         yield note("choose.left-out", cases=left_out, path=str(runs[0].path))
 
 
-def _details(found: Sequence[Choice], library: str) -> Iterator[Finding]:
-    for one in found:
-        for cross in one.crossovers:
+def _details(every: Sequence[Choice], library: str) -> Iterator[Finding]:
+    for choice in every:
+        for cross in choice.crossovers:
             names = {"before": method_name(cross.before, library), "after": method_name(cross.after, library)}
-            yield note("choose.crossover", task=title(one), at=cross.at, size=cross.at.value, **names)
-        if one.always is not None and len(one.ranges) > 1 and not (one.undecided or one.assumed):
-            name, extra = one.always
-            yield note("choose.always", task=title(one), method=method_name(name, library), extra=extra)
-    lost = [one for one in found if not one.ranges]
-    apart = max((one.disagreement for one in found), default=0.0)
+            yield note("choose.crossover", task=title(choice), at=cross.at, size=cross.at.value, **names)
+        if choice.always is not None and len(choice.ranges) > 1 and not (choice.undecided or choice.assumed):
+            name, extra = choice.always
+            yield note("choose.always", task=title(choice), method=method_name(name, library), extra=extra)
+    lost = [choice for choice in every if not choice.ranges]
+    apart = max((choice.disagreement for choice in every), default=0.0)
     if apart > 0.01:
         yield note("choose.disagreement", share=apart)
     if lost:
-        yield note("choose.no-answer", undecided=sum(bool(one.undecided) for one in lost), single=0)
-    if any(map(uncertain, found)):
+        yield note("choose.no-answer", tasks=len(lost))
+    if any(map(uncertain, every)):
         yield note("choose.one-run")
-    if any(one.task.line["calls_included"] for one in found):
+    if any(choice.task.line["calls_included"] for choice in every):
         yield note("choose.calls")
 
 
@@ -192,25 +192,25 @@ def _mixes_launches(choice: Choice) -> bool:
     return not graph and any(kernels) and not all(kernels)
 
 
-def _next(runs: Sequence[Run], told: Sequence[Choice]) -> Iterator[Finding]:
-    path = " ".join(str(run.path) for run in runs) if len(runs) < 3 else f"{runs[0].path} ..."
-    if not told:
+def _next(runs: Sequence[Run], ranked: Sequence[Choice]) -> Iterator[Finding]:
+    path = " ".join(str(run.path) for run in runs)
+    if not ranked:
         yield note("choose.more-runs")
     elif runs[-1].modelled or len(runs) > 1:
         yield note("choose.every", path=path)
     else:
         yield note("choose.full", path=path)
-    if told and runs[-1].modelled:
+    if ranked and runs[-1].modelled:
         yield note("choose.sources", node=runs[-1].node.name)
 
 
-def _first(told: Sequence[Choice], library: str, room: int) -> Table:
+def _first(ranked: Sequence[Choice], library: str, room: int) -> Table:
     """Return the table of a first screen, with as many rows as ``room`` lines have."""
-    found = rows(told, library, room)
-    count = len(found)
-    while count and height(found[:count]) + (count < len(found)) > room:
+    shown = rows(ranked, library, room)
+    count = len(shown)
+    while count and height(shown[:count]) + (count < len(shown)) > room:
         count -= 1
-    lines = [(one.heading, one.what, one.fastest, list(one.others or ())) for one in found]
+    lines = [(row.heading, row.what, row.fastest, list(row.others or ())) for row in shown]
     schema: dict[str, Any] = {**dict.fromkeys(("heading", "what", "fastest"), _WORDS), "others": polars.List(_NUMBER)}
     frame = polars.DataFrame(lines, schema=schema, orient="row")
     columns = (Column("what"), Column("fastest"), Column("others", Kind.CHANGE))
@@ -219,11 +219,16 @@ def _first(told: Sequence[Choice], library: str, room: int) -> Table:
 
 def _height(headline: Sequence[Finding], findings: Sequence[Finding], steps: Sequence[Finding]) -> int:
     """Return how many lines of a screen they take, with what stands between them."""
-    quiet = any(one.level is Level.NOTE for one in findings)
+    quiet = any(finding.level is Level.NOTE for finding in findings)
     texts = [*map(sentence, headline), *map(_shown, findings)]
-    typed = [f"{command} ({sentence(one)})" for one in steps for command in commands(one)]
+    typed = [f"{command} ({sentence(finding)})" for finding in steps for command in commands(finding)]
     after = 1 if len("   ".join(typed)) <= _WIDTH - len("Next: ") else len(typed)
-    return sum(len(wrap(text, _WIDTH)) for text in texts) + sum(len(commands(one)) for one in findings) + quiet + after
+    return (
+        sum(len(wrap(text, _WIDTH)) for text in texts)
+        + sum(len(commands(finding)) for finding in findings)
+        + quiet
+        + after
+    )
 
 
 def _shown(finding: Finding) -> str:
@@ -231,30 +236,37 @@ def _shown(finding: Finding) -> str:
     return f"{named('level', finding.level.value)}{run}{sentence(finding)}"
 
 
-def _ranges(told: Sequence[Choice], library: str) -> Table:
+def _ranges(ranked: Sequence[Choice], library: str) -> Table:
     lines = []
-    for number, one in enumerate(told):
-        about = (number, title(one), one.task.movement, one.task.line["tier"], one.task.memories, conditions(one))
-        for span in one.ranges:
+    for number, choice in enumerate(ranked):
+        about = (
+            number,
+            title(choice),
+            choice.task.movement,
+            choice.task.line["tier"],
+            choice.task.memories,
+            conditions(choice),
+        )
+        for span in choice.ranges:
             partly = {name for name, *_ in span.partly}
             name, *extra = min(span.excess, key=lambda worse: worse[0] in partly, default=(None,))
-            sizes, words = [int(span.first), int(span.last)], best_words(span, one.rivals, library)
+            sizes, words = [int(span.first), int(span.last)], best_words(span, choice.rivals, library)
             near = method_name(name, library) if name else None
             lines.append((*about, sizes, list(span.best), words, near, extra, list(others(span) or ())))
     columns = (Column("sizes", Kind.SIZE), Column("fastest"), Column("nearest"), Column("extra", Kind.CHANGE))
     return _detail("choose.ranges", lines, _RANGES, columns)
 
 
-def _costs(told: Sequence[Choice], library: str) -> Table:
+def _costs(ranked: Sequence[Choice], library: str) -> Table:
     lines = []
-    for number, one in enumerate(told):
-        about = number, title(one)
-        for size in one.sizes:
-            found = costs_at(one.rivals, size)
+    for number, choice in enumerate(ranked):
+        about = number, title(choice)
+        for size in choice.sizes:
+            found = costs_at(choice.rivals, size)
             first = best(found)
             for name, cost in sorted(found.items(), key=lambda item: item[1].value):
                 ties = name in first
-                times = cost.value, cost.low, cost.high, difference(one.rivals, name, size)
+                times = cost.value, cost.low, cost.high, difference(choice.rivals, name, size)
                 mark = " =" if ties and len(first) > 1 else ""
                 lines.append((*about, int(size), name, method_name(name, library), *times, ties, mark))
     columns = (
@@ -269,12 +281,12 @@ def _detail(key: str, lines: Sequence[Any], schema: Mapping[str, Any], columns: 
     return Table(key, frame, columns, group="question", detail=True)
 
 
-def _with_word(found: Sequence[Choice], word: str) -> list[Choice]:
+def _with_word(every: Sequence[Choice], word: str) -> list[Choice]:
     """Return the choices with a word in their title, capital letters or not; "to" stands for an arrow, too."""
     if not word.strip():
         raise problem("choose.no-word")
-    titles = {title(one): one for one in found}
-    kept = [one for name, one in titles.items() if word.lower() in f"{name} {name.replace('->', 'to')}".lower()]
+    titles = {title(choice): choice for choice in every}
+    kept = [choice for name, choice in titles.items() if word.lower() in f"{name} {name.replace('->', 'to')}".lower()]
     if not kept:
         names = {part for name in titles for part in name.replace("->", "to").split(", ")}
         near = get_close_matches(word, sorted(names), n=1)

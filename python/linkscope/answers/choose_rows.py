@@ -55,12 +55,12 @@ class ScreenRow:
             return None
         if self.movements != other.movements and (self.parts or other.parts):
             return None
-        found = [*(self.others or ()), *(other.others or ())]
+        extras = [*(self.others or ()), *(other.others or ())]
         return replace(
             self,
             movements=tuple(dict.fromkeys((*self.movements, *other.movements))),
             parts=tuple(dict.fromkeys((*self.parts, *other.parts))),
-            others=(min(found), max(found)) if found else None,
+            others=(min(extras), max(extras)) if extras else None,
         )
 
 
@@ -81,17 +81,17 @@ def rows(choices: Sequence[Choice], library: str, lines: int) -> list[ScreenRow]
 
     Where memories are a choice, too, tasks that are bound to one pair of them are left to --full.
     """
-    free = {_key(one) for one in choices if one.task.memories == ANY}
-    shown = [one for one in choices if one.task.memories == ANY or _key(one) not in free]
-    found: dict[str, list[ScreenRow]] = {}
+    free = {_key(choice) for choice in choices if choice.task.memories == ANY}
+    shown = [choice for choice in choices if choice.task.memories == ANY or _key(choice) not in free]
+    by_heading: dict[str, list[ScreenRow]] = {}
     for heading, some in _headed(shown):
-        methods = {method for one in some for method in one.methods}
-        bare = len(methods) == 1 and all(setting_name(name) for one in some for name in one.rivals)
+        methods = {method for choice in some for method in choice.methods}
+        bare = len(methods) == 1 and all(setting_name(name) for choice in some for name in choice.rivals)
         head = f"{heading}, {method_name(methods.pop(), library)}" if bare else heading
         head = named("choice", "one-run").format(head) if any(map(uncertain, some)) else head
-        for one, label in zip(some, _labels(some), strict=True):
-            found.setdefault(head, []).extend(_of_choice(one, head, label, library, bare))
-    return _joined([row for some in found.values() for row in some], lines)
+        for choice, label in zip(some, _labels(some), strict=True):
+            by_heading.setdefault(head, []).extend(_of_choice(choice, head, label, library, bare))
+    return _joined([row for some in by_heading.values() for row in some], lines)
 
 
 def height(some: Sequence[ScreenRow]) -> int:
@@ -100,7 +100,7 @@ def height(some: Sequence[ScreenRow]) -> int:
     while sum(wide) + _GAPS > _WIDTH:
         wide[wide.index(max(wide))] -= 1
     heads = len([head for head, _ in groupby(some, key=lambda row: row.heading)])
-    return heads + sum(max(len(wrap(*one)) for one in zip(_texts(row), wide, strict=True)) for row in some)
+    return heads + sum(max(len(wrap(*cell)) for cell in zip(_texts(row), wide, strict=True)) for row in some)
 
 
 def _texts(row: ScreenRow) -> tuple[str, str, str]:
@@ -137,19 +137,19 @@ def _key(choice: Choice) -> tuple[object, ...]:
 
 def _headed(choices: Sequence[Choice]) -> Iterator[tuple[str, list[Choice]]]:
     """Yield headings with what stands below them: a movement by size, the collectives, or what has one size."""
-    by_size = {one.task.movement for one in choices if len(one.sizes) > 1 or one.undecided}
-    by_size |= {one.task.movement for one in choices if one.task.line["workload"]}
-    found: dict[tuple[int, ...], dict[str, list[Choice]]] = {}
-    for one in choices:
-        movement, collective = one.task.movement, _collective(one)
+    by_size = {choice.task.movement for choice in choices if len(choice.sizes) > 1 or choice.undecided}
+    by_size |= {choice.task.movement for choice in choices if choice.task.line["workload"]}
+    by_rank: dict[tuple[int, ...], dict[str, list[Choice]]] = {}
+    for choice in choices:
+        movement, collective = choice.task.movement, _collective(choice)
         if collective:
             heading = named("movement", f"collectives/{collective}")
         elif movement in by_size:
             heading = named("movement", movement)
         else:
-            heading = named("choice", "at").format(numbers.size((one.sizes or [0])[0]))
-        found.setdefault(_rank(one, movement in by_size), {}).setdefault(heading, []).append(one)
-    for _, some in sorted(found.items()):
+            heading = named("choice", "at").format(numbers.size((choice.sizes or [0])[0]))
+        by_rank.setdefault(_rank(choice, movement in by_size), {}).setdefault(heading, []).append(choice)
+    for _, some in sorted(by_rank.items()):
         yield from some.items()
 
 
@@ -192,22 +192,22 @@ def _word(condition: str) -> str:
 def _labels(choices: Sequence[Choice]) -> list[tuple[str, str, str]]:
     """Return movement, tier and what else tells choices below one heading apart: conditions that are not common, and
     memories where nothing else does."""
-    words = [[*map(_word, _told(one))] for one in choices]
-    tiers = [str(one.task.line["tier"]) for one in choices]
-    movements = [_movement(one) for one in choices]
+    words = [[*map(_word, _rest(choice))] for choice in choices]
+    tiers = [str(choice.task.line["tier"]) for choice in choices]
+    movements = [_movement(choice) for choice in choices]
     heads = len(set(movements)) > 1 or not _by_size(choices)
-    found = []
-    for one, movement, tier, own in zip(choices, movements, tiers, words, strict=True):
+    labels = []
+    for choice, movement, tier, own in zip(choices, movements, tiers, words, strict=True):
         alike = [number for number, name in enumerate(movements) if name == movement]
-        told = [word for word in own if word and not all(word in words[other] for other in alike)]
+        rest = [word for word in own if word and not all(word in words[other] for other in alike)]
         twins = sum((words[other], tiers[other]) == (own, tier) for other in alike) > 1
-        memory = [_word(f"memories={one.task.memories}")] if twins else []
+        memory = [_word(f"memories={choice.task.memories}")] if twins else []
         several = any(tiers[other] != tier for other in alike)
-        found.append((movement if heads else "", tier if several else "", ", ".join([*told, *memory])))
-    return found
+        labels.append((movement if heads else "", tier if several else "", ", ".join([*rest, *memory])))
+    return labels
 
 
-def _told(choice: Choice) -> list[str]:
+def _rest(choice: Choice) -> list[str]:
     return [code for code in _conditions(choice) if code != "part" and not code.startswith("memories=")]
 
 
@@ -219,7 +219,7 @@ def _movement(choice: Choice) -> str:
 
 def _by_size(choices: Sequence[Choice]) -> bool:
     """Return whether choices below one heading have their sizes beside them: they are of one movement."""
-    return any(len(one.sizes) > 1 or one.undecided or one.task.line["workload"] for one in choices)
+    return any(len(choice.sizes) > 1 or choice.undecided or choice.task.line["workload"] for choice in choices)
 
 
 def _of_choice(
@@ -245,19 +245,19 @@ def _some_sizes(some: Sequence[int]) -> str:
     return named("choice", "sizes").format(len(some), numbers.sizes(some[0], some[-1]))
 
 
-def _joined(found: list[ScreenRow], lines: int) -> list[ScreenRow]:
+def _joined(joined: list[ScreenRow], lines: int) -> list[ScreenRow]:
     """Return the rows, those of one heading and answer joined until they fit, those of one movement first."""
     room = _WIDTH - _GAPS - len(_INDENT) - sum(max((len(text) for text in some), default=0) for some in (
-        [row.fastest for row in found], [row.extra for row in found]))  # fmt: skip
-    while height(found) > lines:
+        [row.fastest for row in joined], [row.extra for row in joined]))  # fmt: skip
+    while height(joined) > lines:
         pairs = [
             (a.movements != b.movements, len(both.what), first, second, both)
-            for (first, a), (second, b) in combinations(enumerate(found), 2)
+            for (first, a), (second, b) in combinations(enumerate(joined), 2)
             if (both := a.joined(b)) is not None and (a.movements == b.movements or len(both.what) <= room)
         ]
         if not pairs:
             break
-        *_, first, second, both = min(pairs, key=lambda one: one[:4])
-        found[first] = both
-        del found[second]
-    return found
+        *_, first, second, both = min(pairs, key=lambda pair: pair[:4])
+        joined[first] = both
+        del joined[second]
+    return joined
