@@ -22,7 +22,7 @@ __all__ = ["torch"]  # a fixture
 
 Json = dict[str, Any]
 
-MISSING = "PyTorch is not installed: pip install torch"
+MISSING = "PyTorch is not installed (pip install torch)"
 
 
 HIDING = """

@@ -1,33 +1,53 @@
-"""What `linkscope doctor` examines and how it prints what it finds."""
+"""Examination: what would spoil a measurement on this machine, as an Answer."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from rich.console import Console
-from rich.text import Text
-
+from linkscope.answers.answer import Answer, Outcome
 from linkscope.documents.escaped import escaped
 from linkscope.errors import LinkscopeError
 from linkscope.launch.engines import ENGINES, NO_DESCRIPTION, describe, find_engines, machine_description
 from linkscope.launch.launcher.mpiexec import Mpiexec, find_mpiexec
 from linkscope.machine.discover import discover
 from linkscope.machine.doctor import examine, gravest_first
+from linkscope.machine.node import Node
 from linkscope.machine.state import read_state
-from linkscope.messages.catalog import commands, sentence
-from linkscope.messages.finding import Finding, Level, note, warning
-
-_STYLES = {Level.ERROR: "bold red", Level.WARNING: "yellow", Level.NOTE: "dim"}
+from linkscope.messages.catalog import message
+from linkscope.messages.finding import Finding, Level, error, note, warning
 
 
-def findings() -> list[Finding]:
-    """Return all findings about this machine, the gravest first; works without any engine, which is itself one."""
+def examination() -> Answer:
+    """Return what would spoil a measurement here; works without any engine, which is itself a finding."""
     found = find_engines()
     engines = {name: _described(name, found) for name in ENGINES}
     description = machine_description()
-    seen = examine(discover(description), read_state(description), engines)
-    return gravest_first([*seen, *_mpi(description.get("versions", {}))])
+    node = discover(description)
+    seen = examine(node, read_state(description), engines)
+    findings = gravest_first([*seen, *_mpi(description.get("versions", {}))])
+    return Answer("doctor", (), _headline(node, findings), _outcome(findings), tuple(findings), next=_next(findings))
+
+
+def _headline(node: Node, findings: Sequence[Finding]) -> Finding:
+    counts = Counter(finding.level for finding in findings)
+    facts: dict[str, Any] = {"name": node.name, "gpus": len(node.of_kind("gpu"))}
+    if counts[Level.ERROR]:
+        return error("doctor.wrong", errors=counts[Level.ERROR], **facts)
+    if counts[Level.WARNING]:
+        return warning("doctor.noisy", warnings=counts[Level.WARNING], **facts)
+    return note("doctor.ready", **facts)
+
+
+def _outcome(findings: Sequence[Finding]) -> Outcome:
+    return Outcome.FAILS if any(finding.level is Level.ERROR for finding in findings) else Outcome.HOLDS
+
+
+def _next(findings: Sequence[Finding]) -> tuple[Finding, ...]:
+    longer = [finding.code for finding in findings if message(finding.code).long]
+    more = (note("doctor.next-help", about=longer[0]),) if longer else ()
+    return (note("topology.run"), *more)
 
 
 def _mpi(versions: Mapping[str, str]) -> Iterator[Finding]:
@@ -51,16 +71,6 @@ def _stranger(mpiexec: str, library: str) -> str:
         return Mpiexec((mpiexec,)).stranger_to(library)
     except LinkscopeError:
         return ""
-
-
-def show(found: list[Finding], console: Console) -> None:
-    """Print each finding with what to type."""
-    for finding in found:
-        console.print(
-            Text.assemble((f"{finding.level.value:<8}", _STYLES[finding.level]), sentence(finding)), soft_wrap=True
-        )
-        for command in commands(finding):
-            console.print(Text(f"{'':<8}{command}"))
 
 
 def _described(name: str, found: dict[str, Any]) -> dict[str, Any] | None:

@@ -51,14 +51,8 @@ def list_(
 
 @app.command()
 def doctor(as_json: AsJson = False) -> int:
-    """Report what would spoil a measurement here. Exit code 1 if figures would be wrong or a device is missing."""
-    from linkscope.cli import examination
-    from linkscope.messages.catalog import sentence
-    from linkscope.messages.finding import Level
+    """Find what would spoil a measurement here. Exit code 1: results would be wrong or missing."""
+    from linkscope.cli.answering import printed
+    from linkscope.cli.examination import examination
 
-    findings = examination.findings()
-    if as_json:
-        print_json([finding.to_json() | {"text": sentence(finding)} for finding in findings])
-    else:
-        examination.show(findings, out())
-    return 1 if any(finding.level is Level.ERROR for finding in findings) else 0
+    return printed(examination(), out(), "json" if as_json else "text")

@@ -16,8 +16,8 @@ _NCCL_PACKAGES = ("nvidia-nccl-cu13", "nvidia-nccl-cu12", "nvidia-nccl-cu11")
 
 def problems() -> dict[str, str | None]:
     """Why what a method needs is not there, None where it seems to be; loads nothing of it."""
-    torch = None if importlib.util.find_spec("torch") else "PyTorch is not installed: pip install torch"
-    mpi = None if importlib.util.find_spec("mpi4py") else "mpi4py is not installed: pip install mpi4py"
+    torch = None if importlib.util.find_spec("torch") else "PyTorch is not installed (pip install torch)"
+    mpi = None if importlib.util.find_spec("mpi4py") else "mpi4py is not installed (pip install mpi4py)"
     return {"torch": torch, "distributed": torch, "mpi": torch or mpi}
 
 
@@ -49,7 +49,7 @@ def torch_problem() -> str | None:
         importlib.import_module("torch")
     except ImportError as error:
         if error.name == "torch":
-            return problems()["torch"] or "PyTorch is not installed: pip install torch"
+            return problems()["torch"] or "PyTorch is not installed (pip install torch)"
         return " ".join(f"PyTorch cannot be loaded: {error}".split())
     except OSError as error:
         return " ".join(f"PyTorch cannot be loaded: {error}".split())
