@@ -6,10 +6,8 @@ from typing import Annotated
 
 import typer
 
-from linkscope.cli.answering import answer
 from linkscope.cli.app import AsJson, RunPath, app, out
 from linkscope.cli.run_options import FormatName
-from linkscope.messages.catalog import problem
 
 
 @app.command()
@@ -29,6 +27,9 @@ def show(
     as_json: AsJson = False,
 ) -> int:
     """Print how fast a run was, by movement and method, on one screen. Longer output goes to $PAGER."""
+    from linkscope.cli.answering import answer
+    from linkscope.messages.catalog import problem
+
     if form is None:
         asked = {"table": table, "where": where, "sort": sort}
         return answer("show", run_file, out=out(), form="json" if as_json else "text", full=full, **asked)
