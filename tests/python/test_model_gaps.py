@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import json
 import shlex
 from dataclasses import replace
@@ -10,17 +9,15 @@ from pathlib import Path
 
 import pytest
 from launching import real_engine
-from rich.console import Console
 from typer.testing import CliRunner
 
 import linkscope
 from linkscope.analysis.explain import explain
 from linkscope.analysis.model_gaps import ModelGaps, gaps_of, model_gaps
-from linkscope.analysis.overview import overview
 from linkscope.cli.main import app
 from linkscope.cli.progress import ahead, not_modelled
 from linkscope.launch.job import Request, prepare
-from linkscope.report import brief_text, explain_text, model_gaps_text
+from linkscope.report import explain_text, model_gaps_text
 from linkscope.report.html import render
 from linkscope.results.run_file import RunFile
 
@@ -60,15 +57,6 @@ def test_before_a_run_it_is_said_first_that_no_message_of_host_memory_is_modelle
     assert all(len(line) <= 80 for line in told)
 
 
-def test_a_screen_says_it_above_the_verdict_which_is_a_models(messages: RunFile) -> None:
-    diagnosis = explain(messages)
-    console = Console(width=80, file=(file := io.StringIO()))
-    brief_text.show(messages, overview(messages.rows, messages.node), diagnosis, console)
-    text = " ".join(file.getvalue().split())
-    assert text.index(HOST_MPI) < text.index(explain_text.headline(diagnosis))
-    assert "linkscope list machines frontier" in explain_text.grounds(diagnosis)
-
-
 @pytest.fixture
 def own(tmp_path: Path) -> Path:
     """A machine file of one's own, in a folder whose name the shell would split."""
@@ -105,16 +93,6 @@ def test_a_verdict_names_no_machine_that_list_does_not_know(messages: RunFile) -
         foreign = explain_text.grounds(explain(run))
         assert "linkscope list machines" in foreign
         assert f"list machines {node.name}" not in foreign
-
-
-@pytest.mark.parametrize("width", [80, 120])
-def test_a_screen_with_gaps_and_assumed_latencies_has_forty_lines(
-    tmp_path: Path, real_engine: None, width: int
-) -> None:
-    run = linkscope.run("p2p-processes", output=tmp_path / "a.jsonl", machine="frontier", devices="gpu:0-1,numa:0")
-    console = Console(width=width, file=(file := io.StringIO()))
-    brief_text.show(run, overview(run.rows, run.node), explain(run), console)
-    assert file.getvalue().count("\n") <= brief_text.MOST_LINES
 
 
 def test_what_else_keeps_a_case_from_running_is_no_gap_of_the_model(tmp_path: Path, real_engine: None) -> None:

@@ -66,7 +66,7 @@ def test_a_missing_nvlink_shows_as_less_of_the_nominal_peak(tmp_path: Path) -> N
 def test_cpus_stand_by_threads_and_size() -> None:
     answer = ask("show", recorded.CPU)
     table = answer.table("show.movements").frame
-    assert table.columns[4:6] == ["memcpy threads=1", "memcpy threads=1 slow"]
+    assert table.columns[4:6] == ["memcpy threads=1", "memcpy threads=1 mark"]
     assert table["bytes"].n_unique() > 5
     assert set(answer.table("show.sizes").frame["unit"]) == {"ns"}
     assert "show.uncertain" in {found.code for found in answer.findings}

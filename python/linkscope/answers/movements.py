@@ -78,13 +78,16 @@ class MoveRow:
 
 @dataclass(frozen=True)
 class BestOf:
-    """What a method reached: ``values`` and ``shares`` of peak of its slowest and its fastest path, or one of both."""
+    """What a method reached: ``values`` and ``shares`` of peak of its slowest and its fastest path, or one of both.
+
+    ``assumed``: of a model, mostly a latency that no source gives.
+    """
 
     values: tuple[float, ...]
     shares: tuple[float, ...]
     way: str
     ids: tuple[str, ...]
-    overlap: float | None
+    assumed: bool
 
     @staticmethod
     def of(lines: Sequence[Line], row: MoveRow) -> BestOf:
@@ -92,7 +95,6 @@ class BestOf:
         ways = grouped(lines, lambda line: (line["way"], line["memories"]))
         name, sign = ("median", 1) if row.of_rates else ("seconds", -1)
         best = max(ways.values(), key=lambda some: (_paths(some), sign * (some[0][name] or 0.0)))
-        overlaps = [line["overlap"] for line in best if line["overlap"] is not None]
         own = row.of_rates or row.unit == TIME
         values, shares = ("low", "median", "high") if own else ("seconds",), ("share_low", "share", "share_high")
         return BestOf(
@@ -102,7 +104,7 @@ class BestOf:
             ),
             best[0]["way"],
             tuple(name for line in best for name in line["ids"]),
-            min(overlaps, default=None),
+            any(line["assumed"] for line in best),
         )
 
 
@@ -143,7 +145,7 @@ def condensed(frame: polars.DataFrame) -> list[Line]:
         share_low=share.min(),
         share=share.median(),
         share_high=share.max(),
-        overlap=polars.col("overlap").min(),
+        assumed=polars.col("assumed").any(),
         paths=polars.col("path").n_unique(),
         count=polars.len(),
         ids=polars.col("id"),
@@ -157,11 +159,11 @@ def _asked(parameters: str) -> str:
     return " ".join(word for word in words if not word.startswith("collective="))
 
 
-def taken_apart(rows: Sequence[MoveRow], most: int) -> list[MoveRow]:
-    """Return the rows, taken apart as far as ``most`` rows allow."""
-    found = list(rows)
-    for parts_of in (by_tier, _by_kind, _by_memories):
-        found = _where_they_fit(found, most, parts_of)
+def taken_apart(rows: Sequence[MoveRow], most: int, of_kinds: int | None = None) -> list[MoveRow]:
+    """Return the rows, taken apart as far as ``most`` rows allow; by kinds up to ``of_kinds`` rows."""
+    found = _where_they_fit(rows, most, by_tier)
+    found = _where_they_fit(found, most if of_kinds is None else of_kinds, _by_kind)
+    found = _where_they_fit(found, most, _by_memories)
     return _by_size(found, most)
 
 

@@ -126,10 +126,20 @@ def _beside(main: Sequence[MoveRow], others: Sequence[Sequence[MoveRow]], naming
 
 
 def _fitted(rows: Sequence[MoveRow], naming: Naming, room: int) -> tuple[Table, list[MoveRow]]:
-    """Return the table by method in at most so many lines, and the rows that it lacks."""
+    """Return the table by method in at most so many lines, and the rows that it lacks.
+
+    Kinds of results share rows where their words would take the place of methods.
+    """
+    apart, whole = (_in_lines_of(room, rows, naming, of_kinds) for of_kinds in (None, 0))
+    return whole if whole[0].facts["left_out"] < apart[0].facts["left_out"] else apart
+
+
+def _in_lines_of(
+    room: int, rows: Sequence[MoveRow], naming: Naming, of_kinds: int | None
+) -> tuple[Table, list[MoveRow]]:
     most = room - 3
     for _ in range(2):
-        table, without = by_method(taken_apart(rows, max(most, len(rows))), naming)
+        table, without = by_method(taken_apart(rows, max(most, len(rows)), of_kinds), naming)
         over = height(table) - room
         if over <= 0:
             return table, without
@@ -182,6 +192,9 @@ def _facts(run: Run, results: polars.DataFrame) -> Iterator[Finding]:
     once = results.filter(polars.col("status") == "ok")["replicates"]
     if once.len() and once.max() == 1 and not run.modelled:
         yield note("show.one-round")
+    assumed = results.filter("assumed")["id"].unique().to_list()
+    if assumed:
+        yield replace(note("show.assumed", count=len(assumed)), results=tuple(assumed))
     apart = results.filter(polars.col("overlap") < _TOGETHER)
     for (movement,), some in apart.group_by("movement", maintain_order=True):
         ends = [float(some["overlap"].min()), float(some["overlap"].max())]  # type: ignore[arg-type]

@@ -34,6 +34,7 @@ _BLANK = " "
 _MOST_WAYS, _MOST_HEAD = 4, 20
 """Ways that get a column each, and the characters of a line of their headings."""
 _MOST_GPUS = 8
+_MARKS = {"slow": "!", "assumed": "~"}
 _FIGURE = KINDS.index("figure")
 _LOAD = re.compile("(gpu|cpu)-(reads|writes)")
 
@@ -44,6 +45,12 @@ class Naming:
 
     xccl: str
     slow: frozenset[str] = frozenset()
+
+    def mark(self, cell: BestOf | None) -> str:
+        """Return what stands behind a cell: "!" where it is slow, "~" where a model mostly assumes it."""
+        if cell is None:
+            return ""
+        return _MARKS["slow"] if not self.slow.isdisjoint(cell.ids) else _MARKS["assumed"] if cell.assumed else ""
 
 
 def by_method(rows: Sequence[MoveRow], naming: Naming) -> tuple[Table, list[MoveRow]]:
@@ -62,10 +69,10 @@ def by_method(rows: Sequence[MoveRow], naming: Naming) -> tuple[Table, list[Move
     shares = label + sum(widths.values()) + len(widths) * _SHARE <= WIDTH
     shares = shares and any(cell and cell.shares for column in kept for cell in cells[column])
     for column in kept:
-        marks = [cell is not None and not naming.slow.isdisjoint(cell.ids) for cell in cells[column]]
+        marks = [naming.mark(cell) for cell in cells[column]]
         values = _ends(cell.values if cell else () for cell in cells[column])
-        frame = frame.with_columns(values.alias(column), polars.Series(f"{column} slow", marks))
-        columns.append(Column(column, Kind.VALUE, heads[column], mark=f"{column} slow"))
+        frame = frame.with_columns(values.alias(column), polars.Series(f"{column} mark", marks))
+        columns.append(Column(column, Kind.VALUE, heads[column], mark=f"{column} mark"))
         if shares:
             of_peak = _ends(cell.shares if cell else () for cell in cells[column])
             frame = frame.with_columns(of_peak.alias(f"{column} of_peak"))
@@ -77,9 +84,11 @@ def by_method(rows: Sequence[MoveRow], naming: Naming) -> tuple[Table, list[Move
         columns += [Column("setting", head=_BLANK)] if len(set(settings)) > 1 and wide <= WIDTH else []
     held = [any(cells[column][number] for column in kept) for number in range(len(rows))]
     frame = frame.filter(polars.Series(held, dtype=polars.Boolean))
-    table = Table(
-        "show.movements" if sized else "show.movements-at", frame, tuple(columns), facts={**_facts(rows), "size": usual}
-    )
+    facts = {**_facts(rows), "size": usual, "left_out": len(heads) - len(kept)}
+    marks = [mark for column in kept for mark in frame[f"{column} mark"].to_list()]
+    facts["notes"] += [code for code, mark in _MARKS.items() if mark in marks]
+    facts["notes"] += ["left-out"] if facts["left_out"] else []
+    table = Table("show.movements" if sized else "show.movements-at", frame, tuple(columns), facts=facts)
     return table, [row for row, is_held in zip(rows, held, strict=True) if not is_held]
 
 
