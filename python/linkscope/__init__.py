@@ -6,7 +6,6 @@ if TYPE_CHECKING:
     from linkscope.api import (
         Answer,
         Calibration,
-        CheckResult,
         LinkscopeError,
         Listener,
         Node,
@@ -38,7 +37,6 @@ __version__ = "0.2.0"  # the one place: pyproject.toml and CMakeLists.txt read i
 __all__ = [
     "Answer",
     "Calibration",
-    "CheckResult",
     "LinkscopeError",
     "Listener",
     "Node",

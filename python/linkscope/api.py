@@ -13,8 +13,6 @@ from typing import Any, Literal
 from polars import DataFrame
 
 import linkscope
-from linkscope.analysis.check import CheckResult
-from linkscope.analysis.check import check as _check
 from linkscope.analysis.figures_in_parts import figures_of as _figures
 from linkscope.analysis.frames import export as _export
 from linkscope.analysis.frames import load as _load
@@ -48,7 +46,6 @@ from linkscope.notebook.progress_line import progress_line as _progress_line
 from linkscope.render import FORMS as _FORMS
 from linkscope.render import render as _render
 from linkscope.results.calibration import keep as _keep
-from linkscope.results.limits import load_limits as _load_limits
 from linkscope.results.run_file import RunFile
 from linkscope.results.run_files import named as _named
 from linkscope.results.run_files import open_all as _open_all
@@ -61,7 +58,6 @@ _ASKED = tuple(one.name for one in fields(Request) if one.name not in ("suites",
 __all__ = [
     "Answer",
     "Calibration",
-    "CheckResult",
     "LinkscopeError",
     "Listener",
     "Node",
@@ -243,10 +239,12 @@ def _runs_of(runs: Iterable[RunFile | str | os.PathLike[str]]) -> list[_AnswerRu
 
 
 @typed_call()
-def check(found: RunFile | str | os.PathLike[str], limits: str | os.PathLike[str]) -> CheckResult:
-    """Whether a run, read or named, keeps the ``limits`` of a file that `linkscope check --make` wrote, or a person:
-    ``passed``, ``broken``. Raises LinkscopeError."""
-    return _check(found if isinstance(found, RunFile) else _open_run(Path(found)), _load_limits(Path(limits)))
+def check(run: RunFile | str | os.PathLike[str], limits: str | os.PathLike[str]) -> Answer:
+    """Return whether a run, read or named, keeps the ``limits`` of a file.
+
+    `linkscope check --make-limits` writes such a file, or a person does. Raises LinkscopeError.
+    """
+    return _ask("check", run, limits=limits)
 
 
 @typed_call()

@@ -16,8 +16,8 @@ import yaml
 from hostile_runs import GOOD, bytes_spoilt, good_limits, spoil, tally
 from suite_text import OFFER
 
-from linkscope.analysis.check import check
 from linkscope.answers.calibrate import calibration as calibrated
+from linkscope.answers.questions import ask
 from linkscope.answers.topology import to_json, topology
 from linkscope.documents.yaml_file import SuiteLoader
 from linkscope.errors import LinkscopeError
@@ -80,7 +80,7 @@ def _limits() -> list[Any]:
 
 
 def _limit(path: Path) -> str:
-    return _judged(lambda: check(RunFile.read(GOOD), load_limits(path)))
+    return _judged(lambda: ask("check", GOOD, limits=load_limits(path)))
 
 
 def _calibrations() -> list[Any]:

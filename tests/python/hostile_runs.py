@@ -21,10 +21,9 @@ from xml.etree import ElementTree
 from rich.console import Console
 from workload_rows import HALO, line, pattern_rows, workload_case
 
-from linkscope.analysis.check import check, made_from
-from linkscope.analysis.explain import explain
 from linkscope.analysis.frames import export, of_run
 from linkscope.answers.calibrate import answer as calibrate
+from linkscope.answers.check import limits_of
 from linkscope.answers.compare import answer as compare
 from linkscope.answers.questions import ask
 from linkscope.codecs.tuner import formats
@@ -32,7 +31,6 @@ from linkscope.errors import LinkscopeError
 from linkscope.figures.run import Run
 from linkscope.notebook import displays
 from linkscope.render import render as as_form
-from linkscope.report import check_files, check_text, explain_text
 from linkscope.report.html import render
 from linkscope.results.limits import Limits
 from linkscope.results.run_file import RunFile
@@ -153,10 +151,9 @@ def _shown(run: RunFile) -> None:
 
 
 def _explained(run: RunFile) -> None:
-    console, found = _console(), explain(run)
-    explain_text.show_all(found, console)
-    _printed(console)
-    json.dumps(found.to_json(), allow_nan=False)
+    found = ask("explain", run)
+    json.loads(as_form(found, "json"))
+    assert as_form(found, full=True)
 
 
 def _chosen(run: RunFile) -> None:
@@ -172,14 +169,13 @@ def _analyzed(run: RunFile) -> None:
 
 
 def _checked(run: RunFile) -> None:
-    console, found = _console(), check(run, good_limits())
-    check_text.show(found, console)
-    _printed(console)
-    ElementTree.fromstring(check_files.junit(found))
-    assert "\x1b" not in check_files.prometheus(found)
-    json.dumps(found.to_json(), allow_nan=False)
+    found = ask("check", run, limits=good_limits())
+    json.loads(as_form(found, "json"))
+    assert as_form(found, full=True)
+    ElementTree.fromstring(as_form(found, "junit"))
+    assert "\x1b" not in as_form(found, "prometheus")
     with contextlib.suppress(LinkscopeError):  # no figure that a limit could be of
-        made_from([run, run], "2026-01-01").text()
+        limits_of([Run.of(run), Run.of(run)], "2026-01-01").text()
     for name in formats.FORMATS:
         with contextlib.suppress(LinkscopeError):  # not what that system needs
             formats.export(name, Run.of(run))
@@ -194,8 +190,8 @@ def _displayed(run: RunFile) -> None:
 
 @cache
 def good_limits() -> Limits:
-    """What good runs of that node suggest."""
-    return made_from([RunFile.read(path) for path in sorted(GOOD.parent.glob("h200x2-*.jsonl"))], "2026-01-01")
+    """Return what good runs of that node suggest."""
+    return limits_of([Run.of(path) for path in sorted(GOOD.parent.glob("h200x2-*.jsonl"))], "2026-01-01")
 
 
 def run_outcome(path: Path) -> str:

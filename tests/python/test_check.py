@@ -11,13 +11,19 @@ from xml.etree import ElementTree
 
 import modelled_run as made
 import planted_faults as planted
+import polars
 import pytest
+import recorded
 
 import linkscope
-from linkscope.analysis.check import BROKEN, OK, UNCLEAR, check, made_from
+from linkscope.answers.answer import Answer, Outcome
+from linkscope.answers.check import limits_of
+from linkscope.answers.questions import ask
 from linkscope.cli import main
 from linkscope.errors import LinkscopeError
-from linkscope.report import check_files, check_text
+from linkscope.figures.run import Run
+from linkscope.messages.finding import Level
+from linkscope.render import render
 from linkscope.results.limits import Limit, Limits, load_limits
 from linkscope.results.row import Row
 from linkscope.results.run_file import RunFile
@@ -29,20 +35,41 @@ def good() -> list[RunFile]:
     return [RunFile.read(path) for path in sorted(TURNS.glob("*.jsonl"))]
 
 
-def limits() -> Limits:
-    return made_from(good(), "2026-01-01")
+def limits(runs: list[RunFile] | None = None) -> Limits:
+    return limits_of([Run(run) for run in runs or good()], "2026-01-01")
+
+
+def check(run: RunFile, known: Limits) -> Answer:
+    return ask("check", run, limits=known)
+
+
+def checked(answer: Answer) -> polars.DataFrame:
+    return answer.table("check.checked").frame
+
+
+def broken(answer: Answer) -> polars.DataFrame:
+    return checked(answer).filter(polars.col("outcome") == "fails")
+
+
+def lacking(answer: Answer) -> list[tuple[str, int, int]]:
+    return [(one.code, one.facts["count"], one.facts["of"]) for one in answer.at(Level.ERROR)]
+
+
+def unmatched(answer: Answer) -> list[str]:
+    return [] if not any(one.key == "check.unmatched" for one in answer.tables) else list(
+        answer.table("check.unmatched").frame["id"]
+    )  # fmt: skip
 
 
 def test_good_runs_keep_the_limits_made_from_them(tmp_path: Path) -> None:
     path = tmp_path / "limits.yaml"
     path.write_text(limits().text())
     for run in good():
-        found = check(run, load_limits(path))
-        assert found.passed
-        assert found.unmatched == ()
-        assert len(found.verdicts) > found.count(UNCLEAR)
-        assert linkscope.check(run.path, path) == linkscope.check(run, path) == found
-    assert check_text.verdict(found) in str(found._repr_html_())
+        answer = check(run, load_limits(path))
+        assert (answer.outcome, answer.exit_code, answer.headline.code) == (Outcome.HOLDS, 0, "check.passed")
+        assert unmatched(answer) == []
+        assert checked(answer).height > answer.data["unclear"]
+        assert linkscope.check(run.path, path).headline == linkscope.check(run, path).headline == answer.headline
 
 
 def test_limits_are_of_models_and_tiers_not_of_devices() -> None:
@@ -55,60 +82,91 @@ def test_limits_are_of_models_and_tiers_not_of_devices() -> None:
 
 def test_a_slow_path_is_named_with_how_far_it_is_beyond() -> None:
     slow = planted.slowed(good()[0], lambda flow: planted.copied(flow, "gpu:1", "gpu:0"), 0.8)
-    found = check(slow, limits())
-    assert not found.passed
-    assert {one.path for one in found.broken if "/d2d/" in one.id} == {"gpu:1 > gpu:0"}
-    worst = found.broken[0]
-    assert worst.beyond == pytest.approx(1 - 0.8 * 1.03, abs=0.02)
-    assert worst.verdict == BROKEN
+    answer = check(slow, limits())
+    assert (answer.outcome, answer.exit_code, answer.headline.code) == (Outcome.FAILS, 1, "check.broken")
+    assert set(broken(answer).filter(polars.col("row") == "d2d")["path"]) == {"gpu:1>gpu:0"}
+    worst = answer.table("check.worst").frame.row(0, named=True)
+    assert worst["beyond"] == pytest.approx(1 - 0.8 * 1.03, abs=0.02)
 
 
-def test_a_figure_of_several_flows_is_said_to_be_theirs() -> None:
-    verdicts = check(good()[0], limits()).verdicts
-    assert {one.path for one in verdicts if "/d2d-both-ways/" in one.id} == {"both ways"}
-
-
-def test_a_figure_whose_interval_reaches_the_limit_is_neither() -> None:
+def test_a_result_whose_interval_reaches_the_limit_is_unclear_and_fails_nothing() -> None:
     run = planted.slowed(good()[0], lambda flow: flow["method"] == "copy-engine", 1 / 1.03)
-    verdicts = {one.verdict for one in check(run, limits()).verdicts if "copy-engine" in one.id}
-    assert verdicts <= {OK, UNCLEAR, BROKEN}
-    wide = {one.id for one in check(run, limits()).verdicts if one.low < one.limit < one.high and one.unit == "GB/s"}
-    assert wide <= {one.id for one in check(run, limits()).verdicts if one.verdict == UNCLEAR}
+    rates = checked(check(run, limits())).filter(polars.col("unit") == "GB/s")
+    wide = (polars.col("value_low") < polars.col("expected")) & (polars.col("expected") < polars.col("value_high"))
+    assert set(rates.filter(wide)["outcome"]) <= {"unclear"}
+    assert not set(rates.filter(polars.col("value_low") >= polars.col("expected"))["outcome"]) - {"holds"}
 
 
 def test_a_failed_case_fails_the_node() -> None:
     run = good()[0]
     failed = Row.from_json({**run.rows[0].raw, "status": "failed", "reason": "wrong bytes at 7", "flows": []})
-    found = check(replace(run, rows=(failed, *run.rows[1:])), limits())
-    assert not found.passed
-    assert found.failed == ((failed.id, "wrong bytes at 7"),)
+    answer = check(replace(run, rows=(failed, *run.rows[1:])), limits())
+    assert (answer.outcome, answer.headline.code) == (Outcome.FAILS, "check.lacking")
+    (found,) = answer.at(Level.ERROR)
+    assert (found.results, found.facts["reason"]) == ((failed.id,), "wrong bytes at 7")
 
 
-def test_modelled_runs_and_lone_runs_make_no_limits() -> None:
-    with pytest.raises(LinkscopeError, match="several good runs"):
-        made_from(good()[:1], "")
-    with pytest.raises(LinkscopeError, match="there twice"):
-        made_from([good()[0], good()[0]], "")
-    with pytest.raises(LinkscopeError, match="modelled"):
-        made_from([made.run(), made.run()], "")
+def test_modelled_runs_lone_runs_and_cut_ones_make_no_limits() -> None:
+    for runs in (good()[:1], [good()[0]] * 2, [made.run(), made.run()]):
+        with pytest.raises(LinkscopeError):
+            limits(runs)
+    cut = replace(good()[1], rows=good()[1].rows[:3])
+    with pytest.raises(LinkscopeError, match="--resume"):
+        limits([good()[0], cut])
 
 
 def test_limits_of_other_devices_are_no_pass() -> None:
-    with pytest.raises(LinkscopeError, match="none of the"):
-        check(made.run(found=made.sweep(pairs=1, sizes=3)), limits())
+    other = json.loads(json.dumps(good()[0].header).replace("NVIDIA H200", "NVIDIA H100"))
+    of_gpus = [one for one in limits().limits if "H200" in str(one.match["models"])]
+    answer = check(replace(good()[0], header=other), Limits(1, of_gpus))
+    assert (answer.outcome, answer.exit_code, answer.headline.code) == (Outcome.UNTESTED, 3, "check.nothing")
+
+
+def test_a_model_is_no_pass() -> None:
+    run = made.run(found=made.sweep(pairs=1, sizes=3))
+    answer = check(run, Limits(1, [Limit({"bytes": 4096}, least_gbps=1e-9)]))
+    assert (answer.outcome, answer.headline.code) == (Outcome.UNTESTED, "check.model")
+
+
+def test_a_run_that_was_cut_short_is_no_pass(tmp_path: Path) -> None:
+    whole = RunFile.read(recorded.HEALTHY)
+    known = Limits(1, [Limit({"row": "d2d", "method": "copy-engine"}, least_gbps=100.0)])
+    assert check(whole, known).outcome is Outcome.HOLDS
+    answer = ask("check", recorded.cut_short(tmp_path), limits=known)
+    assert (answer.outcome, answer.exit_code) == (Outcome.UNTESTED, 3)
+    assert [one.code for one in answer.at(Level.ERROR)] == ["run.cut-short"]
+    suite = ElementTree.fromstring(render(answer, "junit"))
+    assert int(suite.get("failures", "0")) == 1
+    assert int(suite.get("skipped", "0")) == int(suite.get("tests", "0")) - 1
+    metrics = render(answer, "prometheus").splitlines()
+    assert "linkscope_check_passed 0" in metrics
+    assert 'linkscope_outcome{question="check"} 3' in metrics
+
+
+def test_a_run_that_lacks_rounds_is_said_to(tmp_path: Path) -> None:
+    """A run that was interrupted in its second round has all cases, so that its verdict stands."""
+    lines = recorded.HEALTHY.read_text(encoding="utf-8").splitlines(keepends=True)
+    header = json.loads(lines[0])
+    header["plan"]["rounds"] = {"least": 3, "most": 6}
+    path = tmp_path / "a.jsonl"
+    path.write_text("".join([json.dumps(header) + "\n", *lines[1:]]))
+    answer = ask("check", path, limits=Limits(1, [Limit({"row": "d2d"}, least_gbps=100.0)]))
+    (found,) = [one for one in answer.at(Level.WARNING) if one.code == "run.rounds-missing"]
+    assert (found.facts["lacking"], found.facts["rounds"]) == (266, 3)
 
 
 def without_gpu(run: RunFile, gpu: str) -> RunFile:
-    """As if that GPU had not come up."""
+    """Return the run as if that GPU had not come up."""
     node = json.loads(json.dumps(run.header["node"]))
     node["devices"] = [one for one in node["devices"] if one["id"] != gpu]
     node["links"] = [one for one in node["links"] if gpu not in (one["a"], one["b"])]
     rows = tuple(row for row in run.rows if gpu not in json.dumps(row.case))
-    return replace(run, header=run.header | {"node": node}, rows=rows)
+    plan = {**run.header["plan"], "ids": [row.id for row in rows]}
+    return replace(run, header=run.header | {"node": node, "plan": plan}, rows=rows)
 
 
 def refused(run: RunFile, **why: str | bool) -> RunFile:
-    """With every copy between GPUs skipped, one at a time."""
+    """Return the run with every copy between GPUs skipped, one at a time."""
 
     def skipped(row: Row) -> Row:
         line = {**row.raw, "status": "skipped", **why, "flows": [], "aggregate": None}
@@ -118,51 +176,76 @@ def refused(run: RunFile, **why: str | bool) -> RunFile:
 
 
 def test_a_node_that_lacks_a_gpu_is_no_pass() -> None:
-    found = check(without_gpu(good()[0], "gpu:1"), limits())
-    assert not found.passed
-    assert found.broken == ()
-    assert [(one.what, one.count, one.of) for one in found.too_few] == [("NVIDIA H200", 1, 2)]
+    answer = check(without_gpu(good()[0], "gpu:1"), limits())
+    assert (answer.outcome, broken(answer).height) == (Outcome.FAILS, 0)
+    assert ("check.too-few-devices", 1, 2) in lacking(answer)
+    (found,) = [one for one in answer.at(Level.ERROR) if one.code == "check.too-few-devices"]
+    assert found.facts["model"] == "NVIDIA H200"
 
 
 def test_a_node_that_refuses_what_good_ones_do_is_no_pass() -> None:
-    found = check(refused(good()[0], reason="no peer access"), limits())
-    assert not found.passed
-    assert found.broken == ()
-    assert {(one.count, one.of, one.reason) for one in found.too_few} == {(0, 2, "no peer access")}
-    assert all("row=d2d" in one.what for one in found.too_few)
-    suite = ElementTree.fromstring(check_files.junit(found))
-    assert int(suite.get("failures", "0")) == len(suite.findall("testcase/failure")) == len(found.too_few) > 0
+    answer = check(refused(good()[0], reason="no peer access"), limits())
+    assert (answer.outcome, broken(answer).height) == (Outcome.FAILS, 0)
+    assert set(lacking(answer)) == {("check.too-few-paths", 0, 2)}
+    assert {one.facts["reason"] for one in answer.at(Level.ERROR)} == {"no peer access"}
+    suite = ElementTree.fromstring(render(answer, "junit"))
+    assert int(suite.get("failures", "0")) == len(suite.findall("testcase/failure")) == len(lacking(answer)) > 0
 
 
 def test_a_run_of_some_devices_lacks_nothing() -> None:
-    some = good()[0]
-    found = check(replace(some, rows=tuple(row for row in some.rows if "/d2d/" not in row.id)), limits())
-    assert found.passed
-    assert any(one.match["row"] == "d2d" for one in found.unmatched)
+    rows = tuple(row for row in good()[0].rows if "/d2d/" not in row.id)
+    header = {**good()[0].header, "plan": {**good()[0].header["plan"], "ids": [row.id for row in rows]}}
+    answer = check(replace(good()[0], rows=rows, header=header), limits())
+    assert answer.outcome is Outcome.HOLDS
+    assert any("row=d2d " in name for name in unmatched(answer))
 
 
 def test_what_a_budget_left_out_is_not_lacking() -> None:
-    found = check(refused(good()[0], reason="too little time", left_out=True), limits())
-    assert found.passed
-    assert found.too_few == ()
-    assert any(one.match["row"] == "d2d" for one in found.unmatched)
+    answer = check(refused(good()[0], reason="too little time", left_out=True), limits())
+    assert (answer.outcome, answer.at(Level.ERROR)) == (Outcome.HOLDS, ())
+    assert any("row=d2d " in name for name in unmatched(answer))
 
 
 def test_of_several_limits_every_one_counts() -> None:
-    own = limits()
-    wide = {"row": "d2d", "method": "copy-engine"}
-    strict = Limits(schema=1, limits=[*own.limits, Limit(wide, least_gbps=1e4)], made=own.made, runs=own.runs)
-    found = check(good()[0], strict)
-    assert found.broken
-    assert {one.limit for one in found.broken} == {1e4}
-    names = [line.rpartition(" ")[0] for line in check_files.prometheus(found).splitlines() if line[0] != "#"]
+    wide = Limit({"row": "d2d", "method": "copy-engine"}, least_gbps=1e4)
+    answer = check(good()[0], Limits(schema=1, limits=[*limits().limits, wide]))
+    assert set(broken(answer)["expected"]) == {1e4}
+    names = [line.rpartition(" ")[0] for line in render(answer, "prometheus").splitlines() if line[0] != "#"]
     assert len(set(names)) == len(names)
 
 
-def test_a_column_that_figures_do_not_have_is_refused() -> None:
-    typo = Limits(schema=1, limits=[Limit({"metod": "copy-engine"}, least_gbps=1)], made="", runs=[])
+def test_a_column_that_results_do_not_have_is_refused() -> None:
     with pytest.raises(LinkscopeError, match="metod"):
-        check(good()[0], typo)
+        check(good()[0], Limits(schema=1, limits=[Limit({"metod": "copy-engine"}, least_gbps=1)]))
+
+
+OLD = """
+schema: 1
+limits:
+- match: {row: d2d-both-ways, regime: device clock, together: both ways}
+  least_gbps: 1
+- match: {row: d2d, regime: "device clock"}
+  least_gbps: 1
+- match: {row: x, together: "12 flows, both ways"}
+  least_gbps: 1
+- match: {row: y, together: 1 to 3}
+  least_gbps: 1
+"""
+
+
+def test_limits_that_an_older_version_made_hold_on(tmp_path: Path) -> None:
+    path = tmp_path / "limits.yaml"
+    path.write_text(OLD)
+    known = load_limits(path)
+    assert [limit.match for limit in known.limits] == [
+        {"row": "d2d-both-ways", "together": "both", "flows": 2, "clock": "device"},
+        {"row": "d2d", "clock": "device"},
+        {"row": "x", "together": "many-both", "flows": 12},
+        {"row": "y", "together": "one-to-many", "flows": 3},
+    ]
+    answer = check(good()[0], known)
+    assert answer.outcome is Outcome.HOLDS
+    assert set(checked(answer)["row"]) == {"d2d", "d2d-both-ways"}
 
 
 @pytest.mark.parametrize(
@@ -194,15 +277,15 @@ def test_bad_limits_are_refused_with_the_entry(text: str, said: str, tmp_path: P
 
 def test_junit_counts_what_it_holds() -> None:
     slow = planted.slowed(good()[0], lambda flow: flow["method"] == "copy-engine", 0.8)
-    found = check(slow, limits())
-    suite = ElementTree.fromstring(check_files.junit(found))
-    assert int(suite.get("tests", "0")) == len(suite.findall("testcase")) == len(found.verdicts)
-    assert int(suite.get("failures", "0")) == len(suite.findall("testcase/failure")) == len(found.broken) > 0
-    assert int(suite.get("skipped", "0")) == len(suite.findall("testcase/skipped")) == found.count(UNCLEAR)
+    answer = check(slow, limits())
+    suite = ElementTree.fromstring(render(answer, "junit"))
+    assert int(suite.get("tests", "0")) == len(suite.findall("testcase")) == checked(answer).height + 1
+    assert int(suite.get("failures", "0")) == len(suite.findall("testcase/failure")) == broken(answer).height > 0
+    assert int(suite.get("skipped", "0")) == len(suite.findall("testcase/skipped")) == answer.data["unclear"]
 
 
 def test_metrics_are_in_base_units_and_unique() -> None:
-    lines = check_files.prometheus(check(good()[0], limits())).splitlines()
+    lines = render(check(good()[0], limits()), "prometheus").splitlines()
     samples = [line for line in lines if not line.startswith("#")]
     names = [line.rpartition(" ")[0] for line in samples]
     assert len(set(names)) == len(names)
@@ -210,6 +293,14 @@ def test_metrics_are_in_base_units_and_unique() -> None:
     assert all(re.fullmatch(r"[a-z_]+(\{.*\})? \S+", line) for line in samples)
     rate = next(line for line in samples if line.startswith("linkscope_bytes_per_second") and "/d2d/" in line)
     assert 3e11 < float(rate.rpartition(" ")[2]) < 5e11
+
+
+def test_an_explanation_has_the_same_forms() -> None:
+    answer = ask("explain", planted.lanes_down("gpu:1")(recorded.healthy()))
+    suite = ElementTree.fromstring(render(answer, "junit"))
+    assert len(suite.findall("testcase")) == answer.data["checked"] + 2
+    assert len(suite.findall("testcase/failure")) == 35  # 34 results and the cause
+    assert "linkscope_explain_passed 0" in render(answer, "prometheus").splitlines()
 
 
 def run(*arguments: Any) -> int:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import modelled_run as made
 
-from linkscope.analysis.check import check
+from linkscope.answers.questions import ask
 from linkscope.answers.setup_changes import setup_changes
 from linkscope.figures.run import Run
 from linkscope.machine.identity import GpuIdentity, Identity, read_identity
@@ -70,5 +70,7 @@ def test_the_first_number_that_both_know_says_whether_two_are_of_one_node() -> N
 
 
 def test_a_check_says_which_gpus_it_was() -> None:
-    found = check(run("GPU-a"), Limits(schema=SCHEMA, limits=[Limit({"method": "copy-engine"}, least_gbps=1.0)]))
-    assert found.to_json()["identity"]["gpus"]["gpu:0"] == {"serial": "1", "uuid": "GPU-a"}
+    found = ask(
+        "check", run("GPU-a"), limits=Limits(schema=SCHEMA, limits=[Limit({"method": "copy-engine"}, least_gbps=1.0)])
+    )
+    assert found.data["identity"]["gpus"]["gpu:0"] == {"serial": "1", "uuid": "GPU-a"}

@@ -12,7 +12,8 @@ from pathlib import Path
 import pytest
 from launching import real_engine
 
-from linkscope.analysis.check import made_from
+from linkscope.answers.check import limits_of
+from linkscope.figures.run import Run
 from linkscope.results.run_file import RunFile
 
 __all__ = ["real_engine"]
@@ -84,7 +85,7 @@ def test_limits_and_what_check_writes_are_whole_or_not_there(tmp_path: Path) -> 
     code, complaint = linkscope(tmp_path, *making, largest_file=1000)
     assert (code, "cannot write limits.yaml" in complaint) == (2, True)
     assert list(tmp_path.iterdir()) == []
-    (tmp_path / "limits.yaml").write_text(made_from([RunFile.read(Path(path)) for path in TURNS], "2026-01-01").text())
+    (tmp_path / "limits.yaml").write_text(limits_of([Run.of(path) for path in TURNS], "2026-01-01").text())
     for option, name in (("--junit", "old.xml"), ("--prometheus", "old.prom")):
         (tmp_path / name).write_text("old")
         asked = ("check", TURNS[0], "--limits", "limits.yaml", option, name)

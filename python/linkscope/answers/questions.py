@@ -16,6 +16,7 @@ QUESTIONS: dict[str, str] = {
     "order": "order",
     "reproduce": "reproduce",
     "explain": "explain",
+    "check": "check",
     "analyze": "analyze.overview",
     "analyze/peaks": "analyze.peaks",
     "analyze/tiers": "analyze.tiers",

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import shlex
-from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from linkscope.cli import completing
-from linkscope.cli.app import AsJson, app, err, out
+from linkscope.cli.app import app, err, out
 from linkscope.cli.run_options import (
     Clock,
     FormatName,
@@ -52,37 +51,3 @@ def run(
     request = Request(suites=tuple(suites or ("default",)), launching=launching, **named)
     own = options.resume and not suites and not named
     return measuring.carry_out(None if own else request, launching, options, out(), err(), form)
-
-
-@app.command()
-def check(
-    what: Annotated[
-        list[str] | None, typer.Argument(metavar="RUN | [SUITE]...", help="A run file, or suites to measure.")
-    ] = None,
-    limits: Annotated[Path | None, typer.Option("--limits", help="The limits file.")] = None,
-    make_limits: Annotated[
-        Path | None, typer.Option("--make-limits", help="Write this limits file from good runs, or folders of them.")
-    ] = None,
-    budget: Annotated[
-        str | None, typer.Option(help="Time of the whole run of suites: 30s; 30 is seconds, too.")
-    ] = None,
-    output: Annotated[Path | None, typer.Option("-o", "--output", help="Run file of suites.")] = None,
-    junit: Annotated[Path | None, typer.Option(help="Write JUnit XML to this file.")] = None,
-    prometheus: Annotated[Path | None, typer.Option(help="Write metrics to this file, for the node exporter.")] = None,
-    as_json: AsJson = False,
-) -> int:
-    """Does this node keep the limits of healthy ones? Exit code 0 passed, 1 a limit is broken, 2 can't be checked."""
-    from linkscope.cli import checking
-    from linkscope.results.limits import load_limits
-
-    if (limits is None) == (make_limits is None):
-        raise LinkscopeError(
-            "name --limits FILE to check against, or --make-limits FILE to write: one of them; without good runs "
-            "`linkscope explain --strict RUN` holds one against known ones"
-        )
-    if make_limits is not None:
-        return checking.make_limits(make_limits, what or [], err())
-    assert limits is not None
-    known = load_limits(limits)  # before anything is measured
-    run = checking.run_of(what or [], budget, output, err())
-    return checking.hold(run, known, junit, prometheus, out(), as_json)

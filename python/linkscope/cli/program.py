@@ -12,6 +12,7 @@ from linkscope import __version__
 from linkscope.cli import (
     analyze_command,
     calibrate_command,
+    check_command,
     choose_command,
     compare_command,
     explain_command,
@@ -38,6 +39,7 @@ __all__ = ["app", "run"]
 COMMANDS = (
     *(
         measure_commands,
+        check_command,
         calibrate_command,
         node_commands,
         topology_command,

@@ -9,7 +9,6 @@ from typing import Any
 
 from rich.console import Console
 
-from linkscope.analysis.check import CheckResult
 from linkscope.analysis.reproduce import Reproduction
 from linkscope.answers.answer import Answer
 from linkscope.answers.calibrate import Calibration
@@ -25,7 +24,6 @@ from linkscope.notebook.recorded_html import recorded_html
 from linkscope.render import html as page
 from linkscope.render.svg.plot import plot
 from linkscope.report import (
-    check_text,
     reproduce_text,
     wording,
 )
@@ -75,7 +73,6 @@ def _(found: RunFile) -> str:
 
 
 _PRINTED: dict[type, Callable[[Any, Console], None]] = {
-    CheckResult: check_text.show,
     Reproduction: reproduce_text.show,
 }
 """What a terminal prints of a result, and so a notebook."""
@@ -114,7 +111,6 @@ def _(found: Calibration) -> str:
     return str(words(found.answer))
 
 
-words.register(CheckResult, check_text.verdict)
 words.register(Reproduction, reproduce_text.verdict)
 
 

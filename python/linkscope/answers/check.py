@@ -1,0 +1,207 @@
+"""Check: does a run keep the limits of healthy nodes, and which limits do good runs suggest?"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from functools import reduce
+from operator import and_
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+import polars
+
+from linkscope.answers.answer import Answer, Column, Kind, Outcome, Table
+from linkscope.answers.expectation import Expectation, judge
+from linkscope.answers.models import models
+from linkscope.answers.not_checked import failed_cases
+from linkscope.answers.run_head import RunHead, run_head
+from linkscope.figures.columns import RATE, TIME
+from linkscope.figures.run import Run
+from linkscope.machine.identity import Identity
+from linkscope.machine.node import Node
+from linkscope.messages.catalog import problem
+from linkscope.messages.finding import Finding, error, note
+from linkscope.results.limits import SCHEMA, Limit, Limits, load_limits
+
+MATCHED = (
+    *("row", "figure", "models", "tier", "method", "source_memory", "destination_memory", "members_memory"),
+    *("collective", "parameters", "bytes", "together", "flows", "clock", "environment"),
+)
+"""Columns by which results of nodes of one kind are the same thing."""
+LEAST_MARGIN = {"gpu-large": 0.03, "gpu": 0.05, "pinned": 0.05}
+"""By class of results, how far a healthy node may be beyond what good runs showed, at least."""
+OTHERS_MARGIN = 1.0
+"""Of host memory and processes: one run in ten has results of a half."""
+SHOWN = 8
+
+
+def answer(run: Run, limits: Limits | str | PathLike[str]) -> Answer:
+    """Return whether a run keeps limits, given or named. A result is compared with every limit that it matches.
+
+    Raises LinkscopeError where ``limits`` names a column that results do not have.
+    """
+    known = limits if isinstance(limits, Limits) else load_limits(Path(limits))
+    frame = run.results.with_columns(models(run.node).alias("models"))
+    chosen = [frame.filter(_matches(number, limit, frame)) for number, limit in enumerate(known.limits)]
+    judged = [_judged(lines, limit) for lines, limit in zip(chosen, known.limits, strict=True)]
+    checked = polars.concat(judged) if judged else frame.clear()
+    head = run_head(run)
+    lacking = [*_devices_lacking(run.node, known), *_paths_lacking(known.limits, chosen, judged), *failed_cases(run)]
+    counts = Counter(checked["outcome"].to_list())
+    outcome, headline = _verdict(head, counts, lacking)
+    unmatched = [limit.words for limit, lines in zip(known.limits, judged, strict=True) if lines.is_empty()]
+    return Answer(
+        question="check",
+        runs=(head,),
+        headline=headline,
+        outcome=outcome,
+        findings=(*(one for one in head.findings if one.code != "run.failed"), *lacking, *_notes(counts, unmatched)),
+        tables=tuple(_tables(checked, unmatched)),
+        next=(note("check.next-explain", path=str(run.path)),) if outcome is Outcome.FAILS else (),
+        data={
+            "passed": outcome is Outcome.HOLDS,
+            "identity": Identity.from_json(run.header.get("identity", {})).to_json(),
+            "checked": checked.height,
+            **{word.value: counts[word.value] for word in (Outcome.FAILS, Outcome.UNCLEAR)},
+        },
+    )
+
+
+def _matches(number: int, limit: Limit, frame: polars.DataFrame) -> polars.Expr:
+    unknown = sorted(set(limit.match) - set(frame.columns))
+    if unknown:
+        raise problem("check.no-column", number=number, column=unknown[0])
+    return reduce(and_, (polars.col(name) == value for name, value in limit.match.items()), polars.lit(value=True))
+
+
+def _judged(lines: polars.DataFrame, limit: Limit) -> polars.DataFrame:
+    """Return the measured ones of the results that match a limit, with its judgement, in its unit."""
+    rate = limit.least_gbps is not None
+    name, unit = ("gbps", RATE) if rate else ("seconds", TIME)
+    values = lines.filter(polars.col("status") == "ok").with_columns(
+        polars.lit(unit).alias("unit"),
+        *(polars.col(f"{name}{end}").alias(f"value{end}") for end in ("", "_low", "_high")),
+    )
+    bound = float(limit.least_gbps or limit.most_seconds or 0.0)
+    expected = Expectation(polars.lit(value=True), bound, "at-least" if rate else "at-most")
+    return judge(values.with_columns(polars.lit(0.0).alias("noise")), expected).with_columns(
+        (1 - polars.col("ratio") if rate else polars.col("ratio") - 1).alias("beyond")
+    )
+
+
+def _verdict(head: RunHead, counts: Counter[str], lacking: Sequence[Finding]) -> tuple[Outcome, Finding]:
+    checked, broken = counts.total(), counts[Outcome.FAILS.value]
+    if head.modelled:
+        return Outcome.UNTESTED, note("check.model", checked=checked, broken=broken)
+    if head.cut_short:
+        return Outcome.UNTESTED, note("run.incomplete")
+    if broken:
+        return Outcome.FAILS, note("check.broken", checked=checked, broken=broken)
+    if lacking:
+        return Outcome.FAILS, note("check.lacking", checked=checked, lacking=len(lacking))
+    if not checked:
+        return Outcome.UNTESTED, note("check.nothing")
+    if counts[Outcome.UNCLEAR.value] == checked:
+        return Outcome.UNCLEAR, note("check.unclear", checked=checked)
+    return Outcome.HOLDS, note("check.passed", checked=checked)
+
+
+def _notes(counts: Counter[str], unmatched: Sequence[str]) -> Iterator[Finding]:
+    if unclear := counts[Outcome.UNCLEAR.value]:
+        yield note("check.some-unclear", unclear=unclear)
+    if unmatched:
+        yield note("check.not-measured", limits=len(unmatched))
+
+
+def _tables(checked: polars.DataFrame, unmatched: Sequence[str]) -> Iterator[Table]:
+    columns = (
+        *(Column("row", head="test"), Column("path", Kind.PATH), Column("method"), Column("bytes", Kind.SIZE)),
+        *(Column("value", Kind.VALUE, head="measured", interval=True), Column("expected", Kind.VALUE, head="limit")),
+        Column("beyond", Kind.PERCENT),
+    )
+    kept = ("id", "place", "figure", *(column.name for column in columns), "value_low", "value_high", "unit", "outcome")
+    frame = checked.with_columns(_path()).select(kept)
+    broken = frame.filter(polars.col("outcome") == Outcome.FAILS.value).sort("beyond", descending=True)
+    if broken.height:
+        yield Table("check.worst", broken, columns, first=SHOWN)
+    yield Table("check.checked", frame, columns, detail=True)
+    if unmatched:
+        lines = polars.DataFrame({"id": unmatched, "outcome": [Outcome.UNTESTED.value] * len(unmatched)})
+        yield Table("check.unmatched", lines, (Column("id", head="limit"),), detail=True)
+
+
+def _path() -> polars.Expr:
+    """Return the path of a result of one flow or two opposite ones; null of others, which the test's name tells."""
+    both = polars.col("path").str.replace(">", "<>", literal=True)
+    one = polars.when(polars.col("together") == "both").then(both).otherwise("path")
+    return polars.when(polars.col("flows") <= 2).then(one).alias("path")
+
+
+def _devices_lacking(node: Node, limits: Limits) -> Iterator[Finding]:
+    there = _devices(node)
+    for model, count in limits.devices.items():
+        if there[model] < count:
+            yield error("check.too-few-devices", model=model, count=there[model], of=count)
+
+
+def _devices(node: Node) -> Counter[str]:
+    """Return how many of each model there are."""
+    return Counter(device.name or device.kind for device in node.devices)
+
+
+def _paths_lacking(
+    limits: Sequence[Limit], chosen: Sequence[polars.DataFrame], judged: Sequence[polars.DataFrame]
+) -> Iterator[Finding]:
+    """Yield paths that good nodes have and this one skipped; what a budget left out was not refused by the node."""
+    for limit, lines, measured in zip(limits, chosen, judged, strict=True):
+        refused = lines.filter(polars.col("status") == "skipped", ~polars.col("left_out"))
+        count = measured["path"].n_unique()
+        if refused.height and limit.paths is not None and count < limit.paths:
+            reason = str(refused["reason"][0])
+            yield error("check.too-few-paths", what=limit.words, count=count, of=limit.paths, reason=reason)
+
+
+def limits_of(runs: Sequence[Run], made: str) -> Limits:
+    """Return limits that all of these good runs keep: beyond the worst result by as much as they differ, and at least
+    by ``LEAST_MARGIN``. There is one for each kind of result, over all devices of a model and all paths of a tier.
+
+    Raises LinkscopeError where there are fewer than two runs, or one is modelled or cut short, or nothing was measured.
+    """
+    if len(runs) < 2:
+        raise problem("check.one-run")
+    if any(run.modelled for run in runs):
+        raise problem("check.modelled-limits")
+    if cut := next((run for run in runs if run.missing), None):
+        raise problem("check.cut-limits", path=str(cut.path))
+    if len({(run.header.get("host"), run.header.get("started")) for run in runs}) < len(runs):
+        raise problem("check.run-twice")
+    frames = [
+        run.results.filter(polars.col("status") == "ok", polars.col("value").is_not_null()).with_columns(
+            models(run.node).alias("models"), polars.lit(number).alias("run")
+        )
+        for number, run in enumerate(runs)
+    ]
+    grouped = polars.concat(frames).group_by(MATCHED, maintain_order=True)
+    found = [_limit(dict(zip(MATCHED, keys, strict=True)), lines) for keys, lines in grouped]
+    if not found:
+        raise problem("check.no-results")
+    every = [_devices(run.node) for run in runs]
+    devices = {model: least for model in every[0] if (least := min(one[model] for one in every))}
+    return Limits(SCHEMA, found, devices, made=made, runs=[str(run.path) for run in runs])
+
+
+def _limit(keys: dict[str, Any], lines: polars.DataFrame) -> Limit:
+    match = {name: value for name, value in keys.items() if value not in (None, "") and (name, value) != ("flows", 1)}
+    least, most = float(str(lines["value"].min())), float(str(lines["value"].max()))
+    margin = 1 + max(most / least - 1, LEAST_MARGIN.get(str(lines["class"][0]), OTHERS_MARGIN))
+    seen = (_short(least), _short(most))
+    paths = min(own["path"].n_unique() for _, own in lines.group_by("run"))
+    if lines["unit"][0] == RATE:
+        return Limit(match, least_gbps=_short(least / margin), seen=seen, paths=paths)
+    return Limit(match, most_seconds=_short(most * margin), seen=seen, paths=paths)
+
+
+def _short(value: float) -> float:
+    return float(f"{value:.4g}")
