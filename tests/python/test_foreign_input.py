@@ -22,8 +22,9 @@ from linkscope.machine.described import load_machine
 from linkscope.plan.candidates import host_memories
 from linkscope.plan.suites import load_suite, suite_names
 from linkscope.plan.variant_settings import ALLOW_VARIABLE
-from linkscope.results import run_file
-from linkscope.results.run_file import RunFile, RunWriter
+from linkscope.results import run_file, run_writer
+from linkscope.results.run_file import RunFile
+from linkscope.results.run_writer import RunWriter
 
 __all__ = ["bench", "real_engine"]
 
@@ -172,10 +173,11 @@ def test_a_line_that_could_not_be_read_again_is_not_written(tmp_path: Path, monk
     written = RunWriter.create(tmp_path / "a.jsonl", record)
     length = (tmp_path / "a.jsonl").stat().st_size
     written.close()
-    monkeypatch.setattr(run_file, "MOST_LINE", length + 1)
+    for one in (run_file, run_writer):
+        monkeypatch.setattr(one, "MOST_LINE", length + 1)
     RunWriter.create(tmp_path / "b.jsonl", record).close()
     assert RunFile.read(tmp_path / "b.jsonl").header == record
-    monkeypatch.setattr(run_file, "MOST_LINE", length)
+    monkeypatch.setattr(run_writer, "MOST_LINE", length)
     with pytest.raises(LinkscopeError):
         RunWriter.create(tmp_path / "c.jsonl", record)
     assert not (tmp_path / "c.jsonl").exists()

@@ -12,6 +12,7 @@ import hostile_runs
 import pytest
 
 from linkscope.errors import LinkscopeError
+from linkscope.results import run_file
 from linkscope.results.run_file import RunFile
 
 
@@ -87,7 +88,7 @@ def test_depth_length_and_what_never_ends_are_refused(tmp_path: Path, monkeypatc
     path.write_bytes(_wrong(lambda lines: None) + b"[" * 100_000 + b"\n")
     with pytest.raises(LinkscopeError, match="line 5 is no JSON object"):
         RunFile.read(path)
-    monkeypatch.setattr("linkscope.results.run_file.MOST_LINE", 1 << 10)
+    monkeypatch.setattr(run_file, "MOST_LINE", 1 << 10)
     with pytest.raises(LinkscopeError, match="line 1 is longer than"):
         RunFile.read(path)
     pipe = tmp_path / "pipe"

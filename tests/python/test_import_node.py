@@ -41,9 +41,9 @@ def test_tests_of_all_gpus_are_left_out_where_the_node_has_more(tmp_path: Path, 
     left = found.with_status("skipped")
     assert {row.raw["origin"]["test"] for row in left} == OF_ALL
     assert (len(left), len({row.reason for row in left})) == (8, 1)
-    (notice,) = found.notices
-    assert "8 of 18 " in notice
-    assert all(test in notice for test in OF_ALL)
+    (left_out,) = found.findings
+    assert (left_out.facts["cases"], left_out.facts["all"]) == (8, 18)
+    assert set(left_out.facts["tests"]) == OF_ALL
 
 
 def test_the_terminal_says_what_is_left_out_then_and_later(tmp_path: Path) -> None:
@@ -51,8 +51,6 @@ def test_the_terminal_says_what_is_left_out_then_and_later(tmp_path: Path) -> No
     sample = str(SAMPLES["nvbandwidth-0.8-h200.txt"])
     told = CliRunner().invoke(app, ["import", sample, "--machine", "h200x4", "-o", str(output)])
     assert told.exit_code == 0
-    assert "10 of 18 cases have figures" in told.output
-    assert all(test in told.output for test in OF_ALL)
     reason = RunFile.read(output).with_status("skipped")[0].reason or ""
     shown = CliRunner().invoke(app, ["show", str(output), "--full"])
     assert reason in " ".join(shown.output.split())
@@ -124,7 +122,7 @@ def test_whether_nccl_could_reduce_in_the_switch_is_what_the_user_says(
 def test_nvls_is_asked_of_collectives_that_can_be_judged(tmp_path: Path, name: str, told: bool) -> None:
     """The second is an all-gather, of which nobody has published what is usual."""
     found = import_file(SAMPLES[name], tmp_path / "run.jsonl", Wanted(node=load_machine("h200x4")))
-    assert any("--nvls" in notice for notice in found.notices) is told
+    assert any(one.code == "import.nvls" for one in found.findings) is told
 
 
 def test_nvls_is_not_asked_of_sizes_of_which_nothing_is_known(tmp_path: Path) -> None:
@@ -133,7 +131,7 @@ def test_nvls_is_not_asked_of_sizes_of_which_nothing_is_known(tmp_path: Path) ->
     small.write_text("".join(line for line in lines if not re.match(r"\s*(536870912|1073741824)\s", line)))
     found = import_file(small, tmp_path / "run.jsonl", Wanted(node=load_machine("h200x4")))
     assert len(found.rows) > 1
-    assert not any("--nvls" in notice for notice in found.notices)
+    assert not any(one.code == "import.nvls" for one in found.findings)
 
 
 @pytest.mark.parametrize(

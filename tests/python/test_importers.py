@@ -10,18 +10,18 @@ from typing import Any
 import pytest
 from hostile_runs import bytes_spoilt
 from result_schema import validate
-from typer.testing import CliRunner
 
 import linkscope
 from linkscope.analysis.figures import figures
 from linkscope.answers.calibrate import answer as calibrate
 from linkscope.answers.compare import answer as compare
-from linkscope.cli.main import app
+from linkscope.answers.run_head import run_head
 from linkscope.errors import LinkscopeError
 from linkscope.figures.run import Run
 from linkscope.importers.imported_run import Wanted, import_file
 from linkscope.importers.importers import IMPORTERS, read
 from linkscope.importers.peer_output import PeerOutput, Source
+from linkscope.messages.finding import note
 from linkscope.report.wording import margin
 from linkscope.results.row import Row, origin_name
 from linkscope.results.run_file import RunFile
@@ -180,7 +180,7 @@ def test_wrong_results_and_other_types_are_left_out_and_told(tmp_path: Path) -> 
     path.write_text("\n".join(lines))
     found = read(Source.read(path), None)
     assert len(found.figures) == 8
-    assert found.notices == ("1 lines with wrong results: left out", "1 lines of other types than float: left out")
+    assert found.findings == (note("import.wrong-results", lines=1), note("import.other-types", lines=1))
 
 
 @pytest.mark.parametrize(
@@ -297,9 +297,7 @@ def test_nvlooms_measurements_are_nvbandwidths_cases(tmp_path: Path) -> None:
     chase = rows["nvbandwidth/d2d-latency-sm/gpu:3>gpu:1"]
     assert chase.flows[0].seconds.median == pytest.approx(float(latency[0][-1]) * 1e-9)
     assert len(rows) == 14
-    assert read(Source.read(SAMPLES["nvloom.csv"]), None).notices == (
-        "2 measurements are no cases of linkscope: left out",
-    )
+    assert [one.code for one in read(Source.read(SAMPLES["nvloom.csv"]), None).findings] == ["import.other-benchmarks"]
 
 
 @pytest.mark.parametrize("name", ["transferbench-1.52.txt", "transferbench-1.52.csv"])
@@ -317,15 +315,14 @@ def test_transferbenchs_transfers_that_gpus_drive_become_cases(tmp_path: Path, n
 
 
 @pytest.mark.parametrize("name", SAMPLES)
-def test_terminal_and_page_say_where_figures_are_from(tmp_path: Path, name: str) -> None:
-    runner = CliRunner()
+def test_answers_and_page_say_where_results_are_from(tmp_path: Path, name: str) -> None:
     run, page = tmp_path / "run.jsonl", tmp_path / "page.html"
-    told = ["--processes", "2"] if wanted(name).processes else []
-    assert runner.invoke(app, ["import", str(SAMPLES[name]), "-o", str(run), *told]).exit_code == 0
+    import_file(SAMPLES[name], run, wanted(name))
     origin = RunFile.read(run).rows[0].origin
-    assert f"imported from {origin}" in " ".join(runner.invoke(app, ["show", str(run)]).output.split())
-    assert runner.invoke(app, ["report", str(run), "-o", str(page)]).exit_code == 0
-    assert f"imported from {origin}" in page.read_text()
+    told = [one.facts["tool"] for one in run_head(Run.of(run)).findings if one.code == "run.imported"]
+    assert told == [origin]
+    linkscope.read(run).report(page)
+    assert origin in page.read_text()
 
 
 def test_a_figure_without_repeats_has_no_interval(tmp_path: Path) -> None:
@@ -385,8 +382,9 @@ def test_what_no_tool_prints_is_refused(tmp_path: Path) -> None:
 def test_figures_of_no_case_are_counted(tmp_path: Path) -> None:
     source = altered(tmp_path, "nvbandwidth-0.8.txt", "device_local_copy", "device_other_copy")
     found = import_file(source.path, tmp_path / "run.jsonl", Wanted())
-    (notice,) = found.notices
-    assert notice.startswith("nvbandwidth device_other_copy: 4 figures ")
+    (left,) = found.findings
+    assert (left.code, left.facts["results"]) == ("import.other-tests", 4)
+    assert "device_other_copy" in left.facts["test"]
     only = altered(tmp_path, "nvbandwidth-0.9.txt", "host_to_device", "device_to_moon")
     with pytest.raises(LinkscopeError, match="no case of linkscope is what these measure"):
         import_file(only.path, tmp_path / "other.jsonl", Wanted())

@@ -87,7 +87,7 @@ def test_a_described_node_without_its_option_leads_to_it(capsys: pytest.CaptureF
 
 
 def test_of_a_folder_a_run_file_in_it_is_named(tmp_path: Path) -> None:
-    with pytest.raises(LinkscopeError, match="no run file"):
+    with pytest.raises(LinkscopeError, match="without a run file"):
         RunFile.read(tmp_path)
     (tmp_path / "a.jsonl").touch()
     with pytest.raises(LinkscopeError, match=r"a\.jsonl"):

@@ -16,7 +16,9 @@ import pytest
 
 from linkscope.errors import LinkscopeError
 from linkscope.machine.node import Device, Node
-from linkscope.results.run_file import RunFile, RunWriter
+from linkscope.messages.finding import note
+from linkscope.results.run_file import RunFile
+from linkscope.results.run_writer import RunWriter
 
 STATS = dict.fromkeys(("median", "low", "high", "mean", "min", "p5", "p95", "p99", "max"), 1.0) | {"n": 9}
 NODE = Node("n", (Device("numa:0", "numa"),), ()).to_json()
@@ -50,7 +52,7 @@ def test_what_is_written_is_read_back(tmp_path: Path) -> None:
     run = RunFile.read(tmp_path / "deep" / "a.jsonl")
     assert [one.id for one in run.rows] == ["a", "b"]  # the plan's order, not that of writing
     assert run.with_status("failed")[0].reason == "broken"
-    assert (run.missing, run.notices, run.node.name) == ((), (), "n")
+    assert (run.missing, run.findings, run.node.name) == ((), (), "n")
 
 
 def test_what_was_measured_is_on_disk_at_once_and_a_models_figures_cost_no_wait(
@@ -73,11 +75,11 @@ def test_of_two_rows_of_one_case_the_last_counts(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("cut", [1, 20, 200])
-def test_a_last_line_cut_short_is_left_out_with_a_notice(tmp_path: Path, cut: int) -> None:
+def test_a_last_line_cut_short_is_left_out_and_told(tmp_path: Path, cut: int) -> None:
     run = RunFile.read(write(tmp_path / "a", header("a", "b"), row("a"), tail=json.dumps(row("b")).encode()[:cut]))
     assert [one.id for one in run.rows] == ["a"]
     assert run.missing == ("b",)
-    assert "cut short" in run.notices[0]
+    assert run.findings == (note("run.last-line-cut", path=str(tmp_path / "a")),)
 
 
 def test_reopening_takes_the_cut_line_away(tmp_path: Path) -> None:
@@ -96,26 +98,35 @@ def test_reopening_keeps_a_whole_line_that_lacks_its_newline(tmp_path: Path) -> 
     assert RunFile.read(path).missing == ()
 
 
+def lines(*records: dict[str, Any] | bytes) -> bytes:
+    return b"".join(one if isinstance(one, bytes) else json.dumps(one).encode() + b"\n" for one in records)
+
+
 @pytest.mark.parametrize(
-    ("content", "complaint"),
+    ("content", "code", "named"),
     [
-        (b"", "it holds no header"),
-        (b"\x89PNG\r\n\x1a\n\0\0", "is not a linkscope run file"),
-        (b'{"answer": 42}\n', "does not start with a header"),
-        (b"[1, 2]\n", "does not start with a header"),
-        (b'{"record": "header", "schema": 7}\n', "has schema 7, this linkscope reads 1"),
-        (b'{"record": "header", "schema": 1}\n', "line 1: "),
-        (json.dumps({**header(), "plan": {"ids": 5}}).encode() + b"\n", "line 1: plan.ids: Expected `array`"),
-        (json.dumps({**header(), "node": []}).encode() + b"\n", "is damaged"),
-        (json.dumps(header()).encode() + b'\nnonsense\n{"record": "state"}\n', "is damaged: line 2 is no JSON object"),
-        (json.dumps(header()).encode() + b'\n{"record": "row", "id": "a"}\n', "line 2: status: is missing"),
-        (json.dumps(header()).encode() + b'\n{"record": "rowdy"}\n', "unknown record 'rowdy'"),
+        (b"", "no-header", ""),
+        (b"\x89PNG\r\n\x1a\n\0\0", "no-header", ""),
+        (lines({"answer": 42}), "no-header", ""),
+        (b"[1, 2]\n", "no-header", ""),
+        (lines({"record": "header", "schema": 7}), "other-schema", "schema 7"),
+        (lines({"record": "header", "schema": 1}), "damaged", "line 1: version"),
+        (lines({**header(), "plan": {"ids": 5}}), "damaged", "line 1: plan.ids"),
+        (lines({**header(), "node": []}), "damaged", "line 1: node"),
+        (lines(header(), b"nonsense\n", {"record": "state"}), "not-json", "line 2"),
+        (lines(header(), {"record": "row", "id": "a"}), "damaged", "line 2: status"),
+        (lines(header(), {"record": "rowdy"}), "unknown-record", "line 2"),
+        (lines(header(), {"id": "a"}), "unknown-record", "line 2"),
+        (lines(header("a"), {**row("a"), "noise": 0.5}), "damaged", "line 2: replicates and noise"),
+        (lines(header("a"), {**row("a"), "replicates": [row("a")]}), "damaged", "line 2: replicates and noise"),
     ],
 )
-def test_anything_else_is_refused_in_one_line(tmp_path: Path, content: bytes, complaint: str) -> None:
+def test_anything_else_is_refused_in_one_line(tmp_path: Path, content: bytes, code: str, named: str) -> None:
     (tmp_path / "a").write_bytes(content)
-    with pytest.raises(LinkscopeError, match=complaint) as refusal:
+    with pytest.raises(LinkscopeError) as refusal:
         RunFile.read(tmp_path / "a")
+    assert (refusal.value.code, refusal.value.exit_code) == (f"run-file.{code}", 2)
+    assert named in str(refusal.value)
     assert "\n" not in str(refusal.value)
 
 
@@ -143,23 +154,24 @@ def test_a_disk_that_fills_up_loses_no_row_that_was_written(tmp_path: Path) -> N
         for case_id in ids:
             writer.append(row(case_id))
 
-    complaint = r"cannot write .*; free space, then go on with --resume"
-    with small_files(), pytest.raises(LinkscopeError, match=complaint) as refusal:
+    with small_files(), pytest.raises(LinkscopeError) as refusal:
         append_all()
     writer.close()
     run = RunFile.read(tmp_path / "a")
-    assert refusal.value.exit_code == 2
-    assert run.notices == ()  # the line that did not fit was taken back whole
+    assert (refusal.value.code, refusal.value.exit_code) == ("run-file.file-size", 2)
+    assert run.findings == ()  # the line that did not fit was taken back whole
     assert 0 < len(run.rows) < 40
 
 
 def test_a_full_disk_is_named() -> None:
     path = Path("/dev/full")
-    with io.FileIO(path, "r+") as stream, pytest.raises(LinkscopeError, match="the disk is full"):
+    with io.FileIO(path, "r+") as stream, pytest.raises(LinkscopeError) as refusal:
         RunWriter(path, stream).append(row("a"))
+    assert refusal.value.code == "run-file.full-disk"
 
 
 def test_a_device_is_no_run_file() -> None:
     for use in (RunFile.read, RunWriter.reopen):
-        with pytest.raises(LinkscopeError, match=r"/dev/zero is (a device|no file)"):
+        with pytest.raises(LinkscopeError) as refusal:
             use(Path("/dev/zero"))
+        assert refusal.value.code in ("run-file.device", "run-file.no-file")

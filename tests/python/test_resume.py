@@ -31,7 +31,7 @@ def test_a_run_cut_anywhere_is_completed_to_the_same_rows(bench: Bench, share: f
     assert bench.cli("run", "--resume", "-o", path).code == 0
     found = RunFile.read(path)
     assert [row.id for row in found.rows] == TINY_IDS
-    assert found.notices == ()
+    assert found.findings == ()
     assert [state["when"] for state in found.states][-2:] == ["resumed", "finished"]
 
 

@@ -12,13 +12,14 @@ import polars
 from linkscope.figures.columns import OF_ONE_FLOW, RATE, SCHEMA, TIME
 from linkscope.figures.kinds import KindResult, Kinds
 from linkscope.figures.values import Value, value_of
+from linkscope.machine.node import Node
 from linkscope.machine.nominal import nominal, nominal_tiers
 from linkscope.machine.paths import Paths
 from linkscope.results.member_time import slowest
 from linkscope.results.replicates import noted
 from linkscope.results.row import Row
-from linkscope.results.run_file import RunFile
 from linkscope.results.stats import Stats
+from linkscope.results.without_collection import without_collection
 
 Json = dict[str, Any]
 
@@ -34,17 +35,18 @@ _OF_LINE = (
 _NONE = (None, None, None)
 
 
-def results(run: RunFile) -> polars.DataFrame:
-    """Return every result of a run, in the plan's order, with the columns of ``SCHEMA``; null where unknown.
+def results(node: Node, rows: Iterable[Row]) -> polars.DataFrame:
+    """Return every result of a node's rows, in order, with the columns of ``SCHEMA``; null where unknown.
 
     Peaks and tiers are those of links as they were built: one that is down makes no peer of a GPU its better.
     """
-    return results_of(run.rows, Kinds(Paths(nominal(run.node)), nominal_tiers(run.node)))
+    return results_of(rows, Kinds(Paths(nominal(node)), nominal_tiers(node)))
 
 
 def results_of(rows: Iterable[Row], kinds: Kinds) -> polars.DataFrame:
     """Return the results of rows."""
-    lines = [line for row in rows for line in _lines(row, kinds)]
+    with without_collection():
+        lines = [line for row in rows for line in _lines(row, kinds)]
     columns = zip(*lines, strict=True) if lines else ([] for _ in _OF_LINE)
     own = polars.DataFrame([_series(name, values) for name, values in zip(_OF_LINE, columns, strict=True)])
     shared = [name for name in SCHEMA if name not in _OF_LINE]
@@ -121,4 +123,13 @@ def _of_samples(values: list[Value]) -> float | None:
 def _notes(row: Row) -> list[str]:
     if row.status != "ok":
         return []
-    return noted([[note for flow in one.flows for note in flow.notes] for one in row.measured], row.noise)
+    return noted([[note for flow in one.flows for note in flow.notes] for one in _lines_of(row)], row.noise)
+
+
+def _lines_of(row: Row) -> Iterator[Row]:
+    """Yield the rows, as they were written, that a row is folded from."""
+    for one in row.measured:
+        if one.replicates:
+            yield from _lines_of(one)
+        else:
+            yield one

@@ -59,7 +59,7 @@ class Run:
     @cached_property
     def results(self) -> polars.DataFrame:
         """Return every result, a line each."""
-        return results(self.file)
+        return results(self.node, self.file.rows)
 
     @cached_property
     def rows(self) -> Mapping[str, Row]:

@@ -84,10 +84,13 @@ def summed_rates(row: Row, measured: Sequence[int]) -> list[float]:
 
 
 def _sum(row: Row, measured: Sequence[int]) -> Stats:
-    """Return the sum of the flows' rates over the replicates of a row."""
-    sums = [summed_rates(one, measured) for one in row.measured]
-    stats = [stats_of(rates) if rates else _added(one, measured) for one, rates in zip(row.measured, sums, strict=True)]
-    return reaching(across(stats, row.noise), modes_of(stats, sums))
+    """Return the sum of the flows' rates over the replicates of a row, which may be rows of several runs."""
+    samples = [[] if one.replicates else summed_rates(one, measured) for one in row.measured]
+    each = [
+        _sum(one, measured) if one.replicates else stats_of(rates) if rates else _added(one, measured)
+        for one, rates in zip(row.measured, samples, strict=True)
+    ]
+    return reaching(across(each, row.noise), modes_of(each, samples))
 
 
 def _added(row: Row, measured: Sequence[int]) -> Stats:

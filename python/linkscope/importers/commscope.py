@@ -10,6 +10,7 @@ from typing import Annotated, Any, TypedDict
 from msgspec import Meta
 
 from linkscope.importers.peer_output import GBPS, MOST_GPUS, SECONDS, Figure, Gpu, PeerOutput, Source, plain_number
+from linkscope.messages.finding import note
 from linkscope.results.stats import stats_of
 
 TOOL = "Comm|Scope"
@@ -63,7 +64,8 @@ def read(source: Source) -> PeerOutput:
     figures = [figure for figure in found if figure is not None]
     if not figures:
         raise source.wrong(0, "no figures of benchmarks of Comm|Scope's that are cases of linkscope")
-    counts = {"ended with an error": failed, "are no cases of linkscope": len(found) - len(figures)}
+    left = len(found) - len(figures)
+    broken = [note("import.failed-benchmarks", benchmarks=failed)] if failed else []
     return PeerOutput(
         TOOL,
         "",
@@ -71,7 +73,7 @@ def read(source: Source) -> PeerOutput:
         tuple(figures),
         (Gpu(),) * _devices_of(figures, "gpu"),
         host=host,
-        notices=tuple(f"{count} benchmarks {what}: left out" for what, count in counts.items() if count),
+        findings=(*broken, *([note("import.other-benchmarks", benchmarks=left)] if left else [])),
         numa_nodes=max(_devices_of(figures, "numa"), 1),
     )
 

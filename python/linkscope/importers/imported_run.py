@@ -18,6 +18,8 @@ from linkscope.importers.cases import Match, claimed, gpus_of, matches, movement
 from linkscope.importers.outcome import outcome, sequence_of, sized
 from linkscope.importers.peer_output import NVLS, Figure, PeerOutput, Source
 from linkscope.machine.node import Device, Node
+from linkscope.messages.catalog import sentence
+from linkscope.messages.finding import Finding, note
 from linkscope.results.run_file import FILE_SCHEMA, RunFile
 
 Json = dict[str, Any]
@@ -63,15 +65,15 @@ def import_file(path: Path, output: Path, wanted: Wanted, command: Sequence[str]
     lacking = _lacking(peer, node, [*(match for match, row in read if row is None), *beyond], known, have)
     rows += _not_run(peer, own, known, have)
     if lacking and not rows:
-        raise LinkscopeError(f"{path}: {_told(lacking, len(lacking))[0]}")
+        raise LinkscopeError(f"{path}: {sentence(_told(lacking, len(lacking))[0])}")
     if not rows:
         raise LinkscopeError(f"{path}: no case of linkscope is what these measure: {', '.join(tests)[:200]}")
     records = [_header(peer, path, wanted, node, [row["id"] for row in (*rows, *lacking)], command), *rows, *lacking]
     output.parent.mkdir(parents=True, exist_ok=True)
     write_whole(output, "".join(json.dumps(one, separators=(",", ":"), allow_nan=False) + "\n" for one in records))
     run = RunFile.read(output)
-    told = (*peer.notices, *_told(lacking, len(run.rows)), *_left_out(peer, [*found, *beyond]))
-    return replace(run, notices=(*told, *run.notices))
+    told = (*peer.findings, *_told(lacking, len(run.rows)), *_left_out(peer, [*found, *beyond]))
+    return replace(run, findings=(*told, *run.findings))
 
 
 def _row(peer: PeerOutput, match: Match, known: Mapping[str, Json]) -> Json | None:
@@ -174,18 +176,18 @@ def _untaken(peer: PeerOutput, found: Sequence[Match]) -> tuple[Figure, ...]:
     return tuple(figure for figure in peer.figures if id(figure) not in taken)
 
 
-def _told(lacking: Sequence[Json], cases: int) -> list[str]:
-    """How many of the ``cases`` have no figures since the file lacks them, a line for each reason, with the tests."""
+def _told(lacking: Sequence[Json], cases: int) -> list[Finding]:
+    """Return how many of the ``cases`` have no results since the file lacks them, for each reason, with the tests."""
     tests: dict[str, list[str]] = {}
     for row in lacking:
         tests.setdefault(row["reason"], []).append(row["origin"]["test"])
     return [
-        f"left out: {len(names)} of {cases} cases ({', '.join(dict.fromkeys(names))}): {reason}"
+        note("import.incomplete", cases=len(names), all=cases, tests=list(dict.fromkeys(names)), reason=reason)
         for reason, names in tests.items()
     ]
 
 
-def _left_out(peer: PeerOutput, found: Sequence[Match]) -> list[str]:
-    """How many figures of which tests are in no row."""
+def _left_out(peer: PeerOutput, found: Sequence[Match]) -> list[Finding]:
+    """Return how many results of which tests are in no row."""
     left = Counter(figure.test for figure in _untaken(peer, found))
-    return [f"{test}: {count} figures are no case of linkscope on this node: left out" for test, count in left.items()]
+    return [note("import.other-tests", test=test, results=count) for test, count in left.items()]

@@ -25,6 +25,8 @@ from linkscope.importers.peer_output import (
     version_of,
 )
 from linkscope.machine.expected import collective_known_from
+from linkscope.messages.catalog import sentence
+from linkscope.messages.finding import Finding, note
 from linkscope.results.nccl_programs import NCCL_PROGRAMS
 
 NVIDIA, AMD = "nccl-tests", "rccl-tests"
@@ -33,10 +35,6 @@ JSON_VERSIONS = (1, 2, 3)
 _SUITES = ("collectives", "p2p-processes")
 _TYPES = ("float", "float32")
 _MEMORY = "the case is of plain device memory; the tool may use memory of the library's own allocator"
-NO_NVLS = (
-    "nccl-tests does not print whether NCCL could reduce in the GPU switch (NVLS), on which it depends what is normal: "
-    "`--nvls on|off` says it"
-)
 _CSV_NAMES = {"collective": "name", "#wrong": "wrong"}
 _CONFIG = re.compile(r"# nThread (\d+) nGpus (\d+) .*?(?<!warmup )(?<!agg )iters: (\d+) .*?(?:graph: (\d+).*)?")
 _RANK = re.compile(r"#\s+Rank\s+\d+ (?:Group\s+\d+ )?Pid\s+(\d+) on\s+(\S+) device\s+(\d+) \[([0-9a-fA-Fx:]+)\] (.*)")
@@ -126,7 +124,7 @@ def read(source: Source) -> PeerOutput:
         return found
     if source.nvls is not None or not _may_be_judged(found):
         return found
-    return replace(found, notices=(*found.notices, NO_NVLS))
+    return replace(found, findings=(*found.findings, note("import.nvls")))
 
 
 def _may_be_judged(found: PeerOutput) -> bool:
@@ -270,10 +268,11 @@ class _Said:
             self.figures.append(Figure(test, value, SECONDS, size=size, facts=facts, notes=notes))
 
     @property
-    def notices(self) -> tuple[str, ...]:
-        """What was left out, and why."""
-        counts = {"with wrong results": self.wrong, "of other types than float": self.other}
-        return tuple(f"{count} lines {what}: left out" for what, count in counts.items() if count)
+    def findings(self) -> tuple[Finding, ...]:
+        """Return what was left out, and why."""
+        wrong = [note("import.wrong-results", lines=self.wrong)] if self.wrong else []
+        other = [note("import.other-types", lines=self.other)] if self.other else []
+        return (*wrong, *other)
 
 
 def _kind(source: Source, line: int, program: str) -> str:
@@ -292,7 +291,7 @@ def _output(source: Source, tool: str, version: str, gpus: Sequence[Gpu], launch
     if len(hosts) > 1:
         raise source.wrong(0, f"ranks on {len(hosts)} hosts: linkscope's cases are of one")
     if not said.figures:
-        why = f": {'; '.join(said.notices)}" if said.notices else ""
+        why = f": {'; '.join(map(sentence, said.findings))}" if said.findings else ""
         raise source.wrong(0, f"{tool} printed no figures out of place that linkscope takes{why}")
     return PeerOutput(
         tool,
@@ -303,5 +302,5 @@ def _output(source: Source, tool: str, version: str, gpus: Sequence[Gpu], launch
         versions=said.versions,
         host=(hosts or [""])[0],
         command=said.command,
-        notices=said.notices,
+        findings=said.findings,
     )

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from linkscope.importers.peer_output import GBPS, MOST_GPUS, SECONDS, Figure, Gpu, PeerOutput, Source, single
+from linkscope.messages.finding import note
 from linkscope.results.row import Stats
 
 TOOL = "nvloom"
@@ -56,8 +57,8 @@ def read(source: Source) -> PeerOutput:
         raise source.wrong(0, "nvloom's file has no result that is a case of linkscope")
     gpus = 1 + max(int(place) for one in figures for place in re.findall(r"\d+", f"{one.row} {one.column}"))
     left = len(found) - len(figures)
-    notices = (f"{left} measurements are no cases of linkscope: left out",) if left else ()
-    return PeerOutput(TOOL, "", SUITES, figures, (Gpu(),) * gpus, notices=notices)
+    findings = (note("import.other-benchmarks", benchmarks=left),) if left else ()
+    return PeerOutput(TOOL, "", SUITES, figures, (Gpu(),) * gpus, findings=findings)
 
 
 def _copy(source: Source, line: int, words: Sequence[str]) -> _Copy:

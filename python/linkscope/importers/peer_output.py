@@ -16,6 +16,7 @@ import msgspec
 from linkscope.documents.escaped import escaped
 from linkscope.documents.typed import typed
 from linkscope.errors import LinkscopeError
+from linkscope.messages.finding import Finding
 from linkscope.results.row import Stats
 
 Form = TypeVar("Form")
@@ -69,7 +70,7 @@ class NotRun:
 @dataclass(frozen=True)
 class PeerOutput:
     """All that one file says. ``versions``: of libraries and drivers. ``suites``: the packaged ones that say which
-    cases the tool's tests are. ``not_run``: tests that gave none. ``notices``: what a user should know
+    cases the tool's tests are. ``not_run``: tests that gave none. ``findings``: what a user should know
     of it, one line each."""
 
     tool: str
@@ -81,7 +82,7 @@ class PeerOutput:
     versions: Mapping[str, str] = field(default_factory=dict)
     host: str = ""
     command: tuple[str, ...] = ()
-    notices: tuple[str, ...] = ()
+    findings: tuple[Finding, ...] = ()
     numa_nodes: int = 1
 
     @property

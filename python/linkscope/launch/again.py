@@ -8,7 +8,8 @@ from pathlib import Path
 from linkscope.errors import LinkscopeError
 from linkscope.launch.run import INTERRUPTED, Listener, resume
 from linkscope.launch.supervisor import outcome
-from linkscope.results.run_file import RunFile, RunWriter
+from linkscope.results.run_file import RunFile
+from linkscope.results.run_writer import RunWriter
 
 REASON = "left out: to be measured again"
 

@@ -32,7 +32,8 @@ from linkscope.plan.planned_case import PlannedCase
 from linkscope.plan.select import with_unit
 from linkscope.plan.suites import suite_names
 from linkscope.results.row import Row
-from linkscope.results.run_file import RunFile, RunWriter
+from linkscope.results.run_file import RunFile
+from linkscope.results.run_writer import RunWriter
 
 Json = dict[str, Any]
 

@@ -63,4 +63,4 @@ def _facts(finding: Finding) -> Facts:
 
 def problem(code: str, /, **facts: Any) -> LinkscopeError:
     """Return the error for bad input that a code says."""
-    return LinkscopeError(fill(message(code).line, facts))
+    return LinkscopeError(fill(message(code).line, facts), code=code)

@@ -185,7 +185,7 @@ def remarks(run: RunFile) -> list[str]:
     lines = [sentence(found) for found in spoilers(run)]
     lines += filter(None, [unasked(run)])
     if run.missing:
-        count = f"{len(run.missing)} of {len(run.plan_ids) + run.left_out} planned cases have no figure"
+        count = f"{len(run.missing)} of {len(run.plan_ids)} planned cases have no figure"
         lines.append(f"{count}: the run was cut short; `linkscope run --resume -o {run.path}` completes it")
     else:
         lines += _rounds_lacking(run)

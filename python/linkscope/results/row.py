@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import Field, make_dataclass
+from dataclasses import Field, fields, make_dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import msgspec
@@ -144,8 +144,9 @@ class Row(Struct, gc=False, omit_defaults=True):
     @property
     def overlap(self) -> float | None:
         """Return the share of first start to last end in which all measured flows ran; None where no row says so."""
-        shares = [row.together.overlap for row in self.replicates or (self,) if row.together is not None]
-        return min((share for share in shares if share is not None), default=None)
+        if not self.replicates:
+            return self.together.overlap if self.together is not None else None
+        return min((share for share in (row.overlap for row in self.replicates) if share is not None), default=None)
 
     @property
     def watched(self) -> Stats | None:
@@ -264,8 +265,8 @@ ROWS = msgspec.json.Decoder(Row)
 def _replaceable(*structs: type[Struct]) -> None:
     """Let ``dataclasses.replace`` take structs, until its last user calls ``msgspec.structs.replace``."""
     for one in structs:
-        fields = make_dataclass("_Fields", one.__struct_fields__).__dataclass_fields__
-        one.__dataclass_fields__ = fields  # type: ignore[attr-defined]
+        named = fields(make_dataclass("_Fields", one.__struct_fields__))
+        one.__dataclass_fields__ = {field.name: field for field in named}  # type: ignore[attr-defined]
 
 
 _replaceable(Row, FlowResult, Stats, Aggregate, MemberTime)
