@@ -17,11 +17,11 @@ TURNS = 10
 FEWEST_TURNS, MOST_TURNS = 2, 99
 """Names of turns have two digits; intervals get no narrower long before that."""
 Command = Callable[[Request, Path], Sequence[str]]
-"""The command line that asks for the same run, for its file."""
+"""Return the command line that asks for the same run into a file."""
 
 
 def default_folder() -> Path:
-    """runs/calibrate-HOST-TIME, for turns that start now."""
+    """Return runs/calibrate-HOST-TIME for turns that start now."""
     return RUNS / f"calibrate-{platform.node()}-{datetime.now():%Y%m%d-%H%M%S}"
 
 
@@ -32,7 +32,7 @@ def turns(
     listener: Listener | None = None,
     command: Command = lambda request, path: (),
 ) -> Iterator[RunFile]:
-    """The run files of ``count`` turns in ``folder``, each as soon as it is there: turn-01.jsonl and so on.
+    """Yield the run files of ``count`` turns in ``folder``, each as soon as it is there: turn-01.jsonl and so on.
 
     A turn that the folder holds is completed, or kept where it is complete. The request is that of the folder's first
     turn unless one is given, which must then lead to the same plan. Raises LinkscopeError for wrong input, and with

@@ -1,4 +1,4 @@
-"""Calibration: how much a node's figures vary from run to run, and the file in which that is kept for the node."""
+"""Calibration: how much a node's results vary between runs, and the file in which that is kept for the node."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ Json = dict[str, Any]
 
 SCHEMA = 2
 FEWEST_KEPT = 5
-"""Turns below which a calibration is not kept: what so few differ by says little of the next."""
+"""Turns from which on a calibration is kept: fewer say little of the next run."""
 Share = Annotated[float, Meta(ge=0, le=1)]
 Deviation = Annotated[float, Meta(ge=0, le=1000)]
 _FOLDER = KeptFolder("XDG_STATE_HOME", ".local/state", "calibration", most_bytes=16 << 20, indent=1)
@@ -32,7 +32,7 @@ _FOLDER = KeptFolder("XDG_STATE_HOME", ".local/state", "calibration", most_bytes
 
 @dataclass(frozen=True)
 class Intervals:
-    """How the intervals of several runs hold against one another. All numbers are shares or relative.
+    """How far the intervals of several runs agree. All numbers are shares or relative.
 
     ``covered``: of all runs of all cases, those whose interval holds the median of what the other runs found.
     ``disjoint``: of all pairs of runs of a case, those whose intervals are; ``apart``: those of them whose medians are
@@ -47,11 +47,11 @@ class Intervals:
 
 @dataclass(frozen=True)
 class Noise:
-    """How a class of figures, or one case, varies between runs.
+    """How a class of results, or one result, varies between runs.
 
-    ``intervals``: those that the runs have; ``calibrated``: with what the other runs let know of the noise between runs
-    added to them, None where they hold a calibration's already or the runs are too few. Then the standard deviation
-    that each level adds, relative, of the case in the middle: ``samples`` of one replicate, ``replicates`` of one run
+    ``intervals``: those that the runs have; ``calibrated``: widened by the noise between the
+    other runs, None where they hold a calibration's noise or the runs are too few. Then the standard deviation
+    that each level adds, relative, of the median case: ``samples`` of one replicate, ``replicates`` of one run
     (None where each case had one, whose variation ``runs`` then holds), ``runs``. None where no case has what it takes.
     ``other_runs`` and ``other_replicates``: below which nine of ten cases stay, for cases that were not calibrated.
     """
@@ -69,7 +69,7 @@ class Noise:
 
 @dataclass(frozen=True)
 class KnownDevice:
-    """By which a node is known again."""
+    """A device of the node; by its devices the node is known again."""
 
     id: str
     name: str
@@ -104,7 +104,7 @@ class NodeNoise:
         return not self.modelled and self.turns >= FEWEST_KEPT and bool(self.replicates)
 
     def to_json(self) -> Json:
-        """As a calibration file has one of them."""
+        """Return a JSON-ready dict, as a calibration file has it."""
         return asdict(self)
 
 
@@ -120,43 +120,45 @@ class CalibrationFile(msgspec.Struct, forbid_unknown_fields=True):
 
 
 def noise_of(kept: Kept, cases: Iterable[str]) -> Json:
-    """What the header of a run file on that node says of it: the half width, as a share, of a 95 % interval for what
-    varies from run to run beyond what varies within one (Student's), by class and by those of ``cases`` that were
-    calibrated. ``one_replicate``: likewise of a case that has but one, whose interval lacks what replicates vary by.
+    """Return what the header of a run file on the node says of its noise, by class and by calibrated case of ``cases``.
+
+    ``between_runs``: the relative half width of a 95% interval (Student's) for what varies between runs beyond what
+    varies within one. ``one_replicate``: likewise of a case with one replicate, whose interval lacks that variation.
     """
     freedom = min(one.freedom for one in kept)
     factor = t975(freedom)
     runs: dict[str, dict[str, float]] = {"classes": {}, "cases": {}}
     alone: dict[str, dict[str, float]] = {"classes": {}, "cases": {}}
+
+    def add(group: str, name: str, between: float, within: float) -> None:
+        runs[group].setdefault(name, round(factor * between, 6))
+        alone[group].setdefault(name, round(factor * math.hypot(between, within), 6))
+
     named = list(cases)
     for one in kept:
         for noise in one.classes:
             if noise.other_runs is not None:
-                within = noise.other_replicates or 0.0
-                runs["classes"].setdefault(noise.name, round(factor * noise.other_runs, 6))
-                alone["classes"].setdefault(noise.name, round(factor * math.hypot(noise.other_runs, within), 6))
+                add("classes", noise.name, noise.other_runs, noise.other_replicates or 0.0)
         for case in named:
             if case in one.runs:
-                within = one.replicates.get(case, 0.0)
-                runs["cases"].setdefault(case, round(factor * one.runs[case], 6))
-                alone["cases"].setdefault(case, round(factor * math.hypot(one.runs[case], within), 6))
+                add("cases", case, one.runs[case], one.replicates.get(case, 0.0))
     turns, suites = min(one.turns for one in kept), list(dict.fromkeys(suite for one in kept for suite in one.suites))
     said = {"calibrated": kept[0].made, "turns": turns, "freedom": freedom, "suites": suites}
     return {**said, "between_runs": runs, "one_replicate": alone}
 
 
 def devices_of(node: Node) -> tuple[KnownDevice, ...]:
-    """By which a node is known again."""
+    """Return the devices by which a node is known again."""
     return tuple(KnownDevice(device.id, device.name) for device in node.devices)
 
 
 def kept_at(node: str, host: str = "", environment: Mapping[str, str] = os.environ) -> Path:
-    """Where the calibrations of the node of that name are kept, whether there are any or not; ``host`` is this one."""
+    """Return where the calibrations of a node are kept, whether there are any or not, by default on this host."""
     return _FOLDER.path(f"{host or platform.node()}-{node}", environment)
 
 
 def keep(found: NodeNoise) -> Path:
-    """Writes it to where ``load`` finds it, whole or not at all, in place of an older one of the same suites.
+    """Write a calibration to where ``load`` finds it, whole or not at all, in place of one of the same suites.
 
     Raises LinkscopeError where it cannot be written, and ValueError for a modelled node, which has no noise to keep.
     """
@@ -176,9 +178,7 @@ def keep(found: NodeNoise) -> Path:
 
 
 def load(node: Node, note: Callable[[str], None] = lambda text: None) -> Kept | None:
-    """What is kept of ``node`` on this host; None where nothing is, and with a line to ``note`` where what is there is
-    no use.
-    """
+    """Return what is kept of ``node`` on this host, None where nothing is, with a ``note`` on a useless file."""
     path = kept_at(node.name)
     if node.modelled:
         return None
@@ -197,12 +197,12 @@ def load(node: Node, note: Callable[[str], None] = lambda text: None) -> Kept | 
 
 
 def _read(path: Path) -> Kept:
-    """Raises OSError or ValueError with a reason."""
+    """Return the calibrations of a file. Raises OSError or ValueError with a reason."""
     data = escaped(_FOLDER.read(path))
     found = typed(data, CalibrationFile).calibrations
     unknown = {name for one in data["calibrations"] for name in one} - {field.name for field in fields(NodeNoise)}
     if unknown:
         raise ValueError(f"calibrations: there is no field {min(unknown)}")
     if any(one.modelled for one in found):
-        raise ValueError("calibrations: a described node has no noise")
+        raise ValueError("calibrations: a machine model has no noise")
     return found
