@@ -36,7 +36,7 @@ SUSPECT = 1.1
 _HALF = 0.5
 """Share of a thing's change that an unchanged result must exclude to count against the thing."""
 _MEMORIES = ("source_memory", "destination_memory", "members_memory")
-_KIND = ("row", "method", "way", "movement", "executor", "members", "paths", "together", "flows", *_MEMORIES)
+_KIND = ("row", "method", "way", "movement", "executor", "path", "members", "paths", "together", "flows", *_MEMORIES)
 """Columns that decide which things a result has."""
 _OF_DEVICES = ("path", "pair", "link", "own", "one-way", "side", "any", "host-path", "host-pair")
 _WIDE = ("transfer", "at-once", "numa", "method", "way", "movement", "memory", "test", "all")
@@ -175,14 +175,10 @@ def _best(left: Frame, others: Frame, things: _Things, excluded: set[int]) -> tu
     )
     scored = explained.join(against, on="thing", how="left").with_columns(polars.col("against").fill_null(0))
     eligible = scored.filter(polars.col("against") <= MOST_UNCHANGED * (polars.col("count") + polars.col("against")))
+    f_measure = 2 * polars.col("count") / (polars.col("count") + polars.col("against") + left.height)
     ranked = [
-        (
-            -round(things.weight(number) * 2 * count / (count + against + left.height), 3),
-            things.all[number],
-            number,
-            against,
-        )
-        for number, count, _, against in eligible.iter_rows()
+        (-round(things.weight(number) * score, 3), things.all[number], number, contrary)
+        for number, contrary, score in eligible.select("thing", "against", f_measure.alias("score")).iter_rows()
     ]
     return min(ranked)[2:] if ranked else None
 
@@ -196,17 +192,9 @@ def _cause(thing: Thing | None, results: Frame, unchanged: int = 0, unclear: int
 def _alone(result: Frame) -> Thing:
     """Return what one changed result is blamed on: its path, by its method."""
     line = result.row(0, named=True)
-    legs = _legs(line)
-    devices = tuple(dict.fromkeys(end for leg in legs for end in leg if end))
-    if len(legs) == 1 or len(devices) <= 2:
-        return Thing(_RANKS["path"], "path", _between(legs), method=str(line["method"]), devices=devices)
-    return Thing(_RANKS["movement"], "kind", str(line["movement"]), method=str(line["method"]), devices=devices)
-
-
-def _between(legs: Sequence[tuple[str, str]]) -> str:
-    """Return "gpu:0>gpu:1", "gpu:0<>gpu:1" or "gpu:0" of legs between at most two devices."""
-    a, b = legs[0]
-    return f"{a}<>{b}" if (b, a) in legs else f"{a}>{b}" if b else a
+    devices = tuple(dict.fromkeys(end for leg in _legs(line) for end in leg if end))
+    few = devices if len(devices) <= 2 else ()
+    return Thing(_RANKS["path"], "path", result_path(line), method=str(line["method"]), devices=few)
 
 
 def _legs(line: Line) -> list[tuple[str, str]]:
