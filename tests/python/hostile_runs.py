@@ -31,7 +31,7 @@ from linkscope.errors import LinkscopeError
 from linkscope.figures.run import Run
 from linkscope.notebook import displays
 from linkscope.render import render as as_form
-from linkscope.report.html import render
+from linkscope.render.page import page
 from linkscope.results.limits import Limits
 from linkscope.results.run_file import RunFile
 
@@ -115,7 +115,7 @@ def outcome(path: Path, good: RunFile) -> str:
         if len(str(error).splitlines()) != 1:
             raise
         return "refused"
-    for use in (_shown, _explained, lambda one: render(one), of_run, _chosen, _analyzed, _checked, _displayed):
+    for use in (_shown, _explained, lambda one: page([Run.of(one)]), of_run, _chosen, _analyzed, _checked, _displayed):
         use(run)
     for suffix in (".csv", ".parquet"):
         export([run], path.with_suffix(suffix))

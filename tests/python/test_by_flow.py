@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import re
 from typing import Any
 
 import modelled_run as made
@@ -15,7 +13,6 @@ from linkscope.analysis.headline import headline
 from linkscope.analysis.overview import overview
 from linkscope.cli.row_tally import figures as tally_figures
 from linkscope.cli.row_tally import span
-from linkscope.report.html import render
 from linkscope.results.row import Row
 
 
@@ -61,17 +58,6 @@ def test_a_case_with_one_figure_stays_whole() -> None:
     row = _row()
     row.case["labels"].pop("cells")
     assert by_flow(row) == [row]
-
-
-def test_the_page_gives_every_figure_of_a_case_its_own_record() -> None:
-    page = render(made.run(4, [made.under_load()]))
-    found = json.loads(re.findall(r'id="records">(.*?)</script>', page)[0])
-    assert [record["where"] for record in found] == [f"numa:0, gpu:{i}" for i in range(4)]
-    assert [record["median"] for record in found] == [pytest.approx(40.0 + i, rel=0.01) for i in range(4)]
-    assert {record["load"] for record in found} == {"sustained"}
-    heat = re.findall(r'data-i="(\d)"[^>]*aria-label="([0-9.]+) GB/s', page)
-    assert [int(index) for index, _ in heat] == [0, 1, 2, 3]
-    assert [float(figure) for _, figure in heat] == [pytest.approx(40.0 + i, rel=0.01) for i in range(4)]
 
 
 @pytest.mark.parametrize("status", ["skipped", "failed"])

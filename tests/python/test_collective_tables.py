@@ -20,8 +20,6 @@ from linkscope.analysis.peak import peak
 from linkscope.machine.described import load_machine
 from linkscope.machine.paths import Paths
 from linkscope.report import wording
-from linkscope.report.curve_svg import curve_svg
-from linkscope.report.html import render
 from linkscope.report.terminal import show
 from linkscope.results.row import Row
 
@@ -144,9 +142,6 @@ def test_collectives_times_stand_beside_passes_of_the_best_latency() -> None:
     assert "two passes of this run's best point-to-point latency" in " ".join(
         wording.facts(tables["all-reduce"].heading)
     )
-    picture = tables["all-reduce"]
-    assert isinstance(picture, CurveSet)
-    assert "two passes, 17.40 us" in curve_svg(picture, lambda _: 0)
 
 
 def test_without_latencies_there_are_no_bounds_and_bandwidths_have_none() -> None:
@@ -186,9 +181,6 @@ def test_reports_tell_of_collectives(capsys: pytest.CaptureFixture[str]) -> None
     printed = capsys.readouterr().out
     assert "gpu:2, +1.5 % on the mean" in printed
     assert "bus bandwidth as nccl-tests defines it" in printed
-    page = render(run)
-    assert "xccl-collective, all-reduce, 4 members on gpu:0, gpu:1, gpu:2, gpu:3, device" in page
-    assert "dashed: passes of the best point-to-point latency" in page
     (listing,) = [table for table in overview(rows, made.node()).tables if table.heading.title == "List"]
     assert isinstance(listing, Listing)
     assert listing.cells[0].share == pytest.approx(300 / 450)
@@ -220,4 +212,3 @@ def test_the_bus_tables_heading_says_what_the_algorithm_bandwidth_is() -> None:
     rows = [gathering("all-reduce", 0.005, figure="bus")]
     (table,) = overview(apart(rows), made.node()).tables
     assert "1.5 times the algorithm bandwidth (size over time)" in wording.quantity(table.heading)
-    assert "algorithm 200.0, bus 300.0 GB/s" in render(made.run(4, rows))

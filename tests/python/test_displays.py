@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Callable
 from itertools import pairwise
 from pathlib import Path
@@ -19,11 +18,10 @@ from linkscope.errors import LinkscopeError
 from linkscope.figures.run import Run
 from linkscope.messages.catalog import sentence
 from linkscope.messages.numbers import number
+from linkscope.render.page import page
 from linkscope.render.svg.axis import x_axis
 from linkscope.render.svg.curve import MOST_SERIES, curves
 from linkscope.render.svg.plot import draw
-from linkscope.report.curve_sheet import curve_sheet
-from linkscope.report.html import render, render_runs
 from linkscope.results.run_file import RunFile
 
 RUNS = Path(__file__).parents[1] / "fixtures" / "runs"
@@ -90,15 +88,6 @@ def test_every_matrix_and_curve_is_drawn_with_its_results(path: Path) -> None:
     assert drawn
 
 
-def test_the_style_of_curves_needs_no_variables() -> None:
-    rules = dict(re.findall(r"([^{}]+)\{([^{}]*)\}", curve_sheet()))
-    assert "var(" not in curve_sheet()
-    assert "currentcolor" not in curve_sheet()
-    lines = {rules[f".series.c{number} polyline"] for number in range(8)}
-    assert len(lines) == 8
-    assert ".curves .grid" in rules
-
-
 def test_a_picture_is_saved_as_svg(tmp_path: Path) -> None:
     picture = linkscope.topology("h200x4").plot()
     picture.save(tmp_path / "node.svg")
@@ -120,11 +109,11 @@ def test_there_may_be_nothing_to_draw() -> None:
 def test_a_run_writes_its_page_alone_and_beside_another(tmp_path: Path) -> None:
     run = linkscope.read(DEFAULT)
     run.report(tmp_path / "one.html")
-    assert (tmp_path / "one.html").read_text() == render(run)
+    assert (tmp_path / "one.html").read_text() == page([Run.of(run)])
     turns = [linkscope.read(RUNS.parent / "turns" / f"h200x2-{turn}.jsonl") for turn in (1, 2)]
     turns[0].report(tmp_path / "two.html", turns[1])
-    assert (tmp_path / "two.html").read_text() == render_runs(turns)
-    with pytest.raises(LinkscopeError, match="cannot write the report"):
+    assert (tmp_path / "two.html").read_text() == page([Run.of(turn) for turn in turns])
+    with pytest.raises(LinkscopeError, match="cannot write"):
         run.report(tmp_path / "none" / "page.html")
 
 

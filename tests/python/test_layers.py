@@ -50,7 +50,7 @@ def test_this_tree_keeps_its_layers() -> None:
         ("engine/base/long.cpp", "\n" * 501, "split it by noun"),
         ("python/linkscope/machine/up.py", "from linkscope.plan import suite\n", "machine must not import plan"),
         ("python/linkscope/plan/up.py", "from linkscope import launch\n", "plan must not import launch"),
-        ("python/linkscope/analysis/up.py", "import linkscope.report.html\n", "analysis must not import report"),
+        ("python/linkscope/analysis/up.py", "import linkscope.report.terminal\n", "analysis must not import report"),
         ("python/linkscope/report/up.py", "def f():\n    from ..cli import main\n", "report must not import cli"),
         ("python/linkscope/loose.py", "from linkscope.results.row import Row\n", "root must not import results"),
         ("python/linkscope/extra/new.py", "", "belongs to no layer"),

@@ -18,7 +18,6 @@ from linkscope.cli.main import app
 from linkscope.cli.progress import ahead, not_modelled
 from linkscope.launch.job import Request, prepare
 from linkscope.report import explain_text, model_gaps_text
-from linkscope.report.html import render
 from linkscope.results.run_file import RunFile
 
 __all__ = ["real_engine"]
@@ -75,11 +74,6 @@ def test_what_is_advised_of_a_machine_file_of_ones_own_can_be_typed(own: Path, r
     assert shlex.split(card["model it"]) == ["linkscope", "run", "--machine", str(own)]
     assert HOST_MPI in card["has no figures for"].values()
     assert "COPY" not in card["add a figure"]
-
-
-def test_the_page_of_a_model_opens_with_what_it_lacks(messages: RunFile) -> None:
-    page = render(messages)
-    assert page.index("Not modelled: ") < page.index('id="glance"')
 
 
 def test_a_verdict_names_no_machine_that_list_does_not_know(messages: RunFile) -> None:

@@ -12,8 +12,9 @@ from rich.console import Console
 
 from linkscope.analysis.matrices import Matrix, matrices
 from linkscope.analysis.overview import overview
+from linkscope.figures.run import Run
 from linkscope.machine.paths import Paths
-from linkscope.report.html import write_report
+from linkscope.render.page import write_page
 from linkscope.report.terminal import show
 from linkscope.results.run_file import RunFile
 
@@ -93,6 +94,6 @@ def test_it_shows_on_a_terminal_and_as_a_page(run: RunFile, tmp_path: Path) -> N
     assert "88 %" in text.getvalue()
     assert "modelled" not in text.getvalue().lower()
     page = tmp_path / "page.html"
-    write_report([run], page)
+    write_page([Run.of(run)], page)
     assert page.stat().st_size < 6_000_000
     assert "4 x NVIDIA H200" in page.read_text()

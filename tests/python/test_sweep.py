@@ -14,7 +14,6 @@ from linkscope.analysis.overview import overview
 from linkscope.analysis.rivals import set_apart
 from linkscope.analysis.summary import table_summary
 from linkscope.report import wording
-from linkscope.report.series_band import MOST_SERIES, collapsed
 from linkscope.report.summary_text import best_at, table_lines
 from linkscope.report.sweep import sweep
 from linkscope.results.row import Row
@@ -153,13 +152,6 @@ def test_a_line_says_what_sets_its_figure_apart() -> None:
     assert "window" in best_at(line)
     grid = table_lines([line], 120)
     assert "window" in str(next(iter(grid.columns[-1].cells)))
-
-
-def test_the_best_line_of_very_many_series_holds_no_window() -> None:
-    many = [row for number in range(MOST_SERIES) for row in rows(SEND, f"pair, send {number}")]
-    drawn, band = collapsed(table([*many, *timed(WINDOW, "pair, another", call="window")]))
-    assert band is not None
-    assert [point.headline and point.headline.value.median for point in drawn.curves[0].points] == pytest.approx(SEND)
 
 
 def test_of_tables_that_differ_by_method_a_window_is_not_the_best() -> None:

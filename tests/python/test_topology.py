@@ -117,7 +117,7 @@ def test_links_of_a_slow_pair_behind_a_switch_are_not_as_expected() -> None:
         Checked(a, b, "copy", 0.8 if {a, b} == pair else 1.0, {a, b} == pair) for a in gpus for b in gpus if a != b
     ]
     named, unnamed = (reached(results, Paths(node), names).links for names in (pair, ()))
-    slow = {link.a for link, reach in named.items() if reach.slow}
+    slow = {ends[0] for ends, reach in named.items() if reach.slow}
     assert slow == pair
     assert not any(reach.slow for reach in unnamed.values())
 

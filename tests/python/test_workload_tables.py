@@ -7,7 +7,6 @@ import io
 import json
 import math
 from dataclasses import replace
-from html import unescape
 from pathlib import Path
 from typing import Any
 
@@ -17,10 +16,9 @@ import pytest
 import workload_rows as some
 from result_schema import validate
 from rich.console import Console
-from test_html import Page
+from test_page import Elements
 
 import linkscope
-from linkscope.analysis.choose import choose
 from linkscope.analysis.explain import explain
 from linkscope.analysis.figures import figures
 from linkscope.analysis.frames import export
@@ -31,10 +29,8 @@ from linkscope.answers.best import ANY, choices
 from linkscope.answers.compare import answer as compare
 from linkscope.errors import LinkscopeError
 from linkscope.figures.run import Run
-from linkscope.report import explain_text, terminal, workload_text
-from linkscope.report.html import render
-from linkscope.report.html_answer import answer
-from linkscope.report.workload_svg import workload_svg
+from linkscope.render.page import page as render
+from linkscope.report import explain_text, terminal
 from linkscope.results.member_time import PARTS
 from linkscope.results.replicates import folded
 from linkscope.results.row import Row
@@ -175,39 +171,13 @@ def test_json_of_a_workload_has_no_number_that_json_lacks() -> None:
     assert math.isclose(told[0]["parts"][0]["wait"], 0.5)
 
 
-def test_a_page_about_an_application_opens_with_its_answer() -> None:
-    run = run_of(some.halo_rows())
-    found = overview(run.rows, run.node)
-    asked = found.workloads
-    said = answer(run.node, explain(run), choose(figures(run)), found.summary, asked)
-    assert said.verdict.endswith(workload_text.verdict(asked[0]))
-    assert said.verdict in unescape(render(run))
-
-
-def test_the_page_draws_each_way_in_its_parts() -> None:
-    run = run_of([*some.halo_rows(), *some.pattern_rows()])
-    page = render(run)
-    Page(page)
-    found = overview(run.rows, run.node).workloads[0]
-    assert page.count('class="ways"') == 2
-    drawn = workload_svg(found)
-    bars = drawn.count("<rect")
-    assert bars == sum(len(way.shares) for way in found.ways)
-    assert "<title>" in drawn
-    assert "<desc>" in drawn
-    for way in found.ways:
-        assert way.name in drawn
-    assert 'href="#workloads"' in page
-    assert 'href="#workloads"' not in render(made.run(4))
-
-
 def test_names_from_a_file_are_no_markup() -> None:
     case = some.workload_case(some.HALO, "<b>x</b>", "<i>mpi</i>", '"><script>', deck="<u>")
     case["id"] = "odd"
-    page = render(run_of([some.timed(case, 1.0)]))
+    page = render([Run.of(run_of([some.timed(case, 1.0)]))])
     assert "<i>mpi" not in page
     assert '"><script>' not in page
-    Page(page)
+    Elements(page)
 
 
 @pytest.mark.parametrize(

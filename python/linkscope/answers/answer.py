@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import Enum
+from pathlib import Path
 from typing import Any, Literal
 
 import polars
 
 from linkscope.answers.run_head import RunHead
-from linkscope.displayed import Displayed
+from linkscope.displayed import Displayed, displays
+from linkscope.documents.typed_call import typed_call
 from linkscope.messages.finding import Facts, Finding, Level
 
 
@@ -123,6 +126,11 @@ class Answer(Displayed):
     def exit_code(self) -> int:
         """Return what a command exits with: by the outcome, 0 where no verdict was asked for."""
         return 0 if self.outcome is None else self.outcome.exit_code
+
+    @typed_call()
+    def report(self, path: str | os.PathLike[str]) -> None:
+        """Write the answer as a page. Raises LinkscopeError."""
+        displays().write_page(self, Path(path))
 
     def at(self, level: Level) -> tuple[Finding, ...]:
         """Return the findings of a level, in order."""

@@ -123,10 +123,10 @@ def _conclude(done: RunFile, options: RunOptions, out: Console, err: Console, fo
 
 
 def _write_page(done: RunFile, page: Path) -> None:
-    from linkscope.analysis.excerpt import all_of
-    from linkscope.report.html import write_report
+    from linkscope.figures.run import Run
+    from linkscope.render.page import write_page
 
-    write_report([all_of(done)], page)
+    write_page([Run.of(done)], page)
 
 
 def _written(done: RunFile, page: Path | None, form: str | None) -> Iterator[Finding]:

@@ -19,10 +19,10 @@ def report(
     output: Annotated[Path, typer.Option("-o", "--output", help="HTML file to write.")],
 ) -> int:
     """Write runs, side by side, as one self-contained HTML page."""
-    from linkscope.analysis.excerpt import opened
-    from linkscope.report.html import write_report
+    from linkscope.figures.run import Run
+    from linkscope.render.page import write_page
     from linkscope.results.run_files import named
 
-    write_report([opened(path) for path in named(run_files)], output)
+    write_page([Run.of(path) for path in named(run_files)], output)
     err().print(f"wrote {output}", highlight=False)
     return 0

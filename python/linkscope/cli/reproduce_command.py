@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -57,7 +56,7 @@ def reproduce(
     paths = named(run_files) if run_files else [_measured(suites, machine, budget)]
     found = ask("reproduce", *paths, study=study)
     if output is not None:
-        _write(found, paths, study, output)
+        _write(found, output)
     return printed(found, out(), "json" if as_json else "text", full)
 
 
@@ -76,7 +75,7 @@ def _measured(suites: tuple[str, ...], machine: str | None, budget: str | None) 
     return done.path
 
 
-def _write(found: Answer, paths: Sequence[Path], study: str, output: Path) -> None:
+def _write(found: Answer, output: Path) -> None:
     """Write all numbers of an answer as .csv, or its page as .html."""
     import polars
 
@@ -89,10 +88,7 @@ def _write(found: Answer, paths: Sequence[Path], study: str, output: Path) -> No
         frames = [table.frame for table in found.tables if table.key not in ("reproduce.differing", "reproduce.places")]
         write_whole(output, frame_csv(polars.concat(frames, how="diagonal_relaxed")))
     else:
-        from linkscope.analysis.reproduce import reproduce as find
-        from linkscope.report.html_study import render_study
-        from linkscope.results.run_file import RunFile
-        from linkscope.results.study import load_study
+        from linkscope.render.page import page_of
 
-        write_whole(output, render_study(find(load_study(study), [RunFile.read(path) for path in paths])))
+        write_whole(output, page_of(found))
     err().print(f"wrote {output}", highlight=False, markup=False)

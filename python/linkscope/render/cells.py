@@ -92,6 +92,16 @@ def _margin(line: Line, column: Column) -> str:
     return f" {numbers.margin(max(high - value, value - low) / value)}"
 
 
+def line_groups(table: Table) -> dict[str, str]:
+    """Return the groups of a table of layout "line": name and what stands behind it, "name value, name value"."""
+    first, *rest = table.columns
+    groups: dict[str, list[str]] = {}
+    for line in table.frame.iter_rows(named=True):
+        words = " ".join(filter(None, (cell(line, column) for column in rest)))
+        groups.setdefault(cell(line, first), []).append(words)
+    return {name: ", ".join(found) for name, found in groups.items()}
+
+
 def matrix_lines(table: Table) -> tuple[list[str], list[str], dict[tuple[str, str], Line]]:
     """Return the names of rows and of columns, in one order where both are the same, and the lines by both names."""
     row, column = table.columns[:2]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import base64
 import gzip
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from functools import cache
 from importlib.resources import files
 from typing import Any
@@ -12,8 +12,7 @@ from typing import Any
 from jinja2 import Environment, PackageLoader, StrictUndefined, Template
 from markupsafe import Markup
 
-from linkscope.answers.answer import Answer, Table
-from linkscope.answers.run_head import RunHead
+from linkscope.answers.answer import Answer, Column, Table
 from linkscope.messages.catalog import commands, message, sentence
 from linkscope.messages.finding import Level
 from linkscope.messages.numbers import count
@@ -23,8 +22,8 @@ from linkscope.render.data import frame_csv
 from linkscope.render.svg import curve, matrix
 from linkscope.render.svg.colours import DARK, LIGHT, variables
 
-MOST_ROWS = 200
-"""Rows of a table on the page; its CSV has all."""
+MOST_ROWS, MOST_FIRST = 200, 40
+"""Rows of a table on the page, and of one of a first screen; the CSV has all."""
 _TONES = {
     **dict.fromkeys(("OK", "SAME", "FASTER", "PASSED"), "fine"),
     **dict.fromkeys(("SLOW", "SLOWER", "FAILED", "DIFFERS"), "bad"),
@@ -41,13 +40,11 @@ def template(name: str) -> Template:
     return _environment().get_template(name)
 
 
-def _who(runs: Sequence[RunHead]) -> str:
+def who(answer: Answer) -> str:
     """Return whose results these are: "4 x NVIDIA H200 (h200x4) · 20 Nov 2026 10:04 UTC · 266 cases, data verified"."""
-    if not runs:
+    if not answer.runs:
         return ""
-    when = count(len(runs), "run") if len(runs) > 1 else "" if runs[0].modelled else terminal.date(runs[0].started)
-    done = "" if len(runs) > 1 else terminal.cases(runs[0])
-    return " · ".join(filter(None, (terminal.node_name(runs[0]), when, done)))
+    return " · ".join(filter(None, (terminal.node_name(answer.run), *terminal.about(answer.runs, answer.base))))
 
 
 @cache
@@ -62,8 +59,8 @@ def _environment() -> Environment:
         auto_reload=False,
     )
     found.globals.update(sentence=sentence, commands=commands, message=message, fill=fill, cells=cells, Level=Level)
-    found.globals.update(tone=tone, rows=_rows, left_out=_left_out, packed_csv=_packed_csv)
-    found.globals.update(heat_map=_heat_map, curves_of=_curves, palette=_palette, who=_who)
+    found.globals.update(tone=tone, rows=_rows, shown_columns=_columns, left_out=_left_out, packed_csv=_packed_csv)
+    found.globals.update(heat_map=_heat_map, curves_of=_curves, palette=_palette, who=who, terminal=terminal)
     return found
 
 
@@ -72,19 +69,31 @@ def tone(answer: Answer) -> str:
     return _TONES.get(message(answer.headline.code).verdict, "unknown")
 
 
+def _columns(table: Table, whole: bool) -> list[Column]:
+    """Return the columns that the page shows, without the one that groups its rows."""
+    return [one for one in table.columns if one.name != table.group and (whole or not one.detail)]
+
+
 def _rows(table: Table, whole: bool) -> Iterator[dict[str, Any]]:
-    """Yield the rows that the page shows, and which of them begin a group or are slow."""
-    last = None
-    for line in cells.shown_rows(table, whole)[:MOST_ROWS]:
-        begins = bool(table.group) and line[table.group] != last
-        last = line[table.group] if table.group else None
-        slow = any(column.mark and line[column.mark] is True for column in table.columns)
-        yield {"cells": line, "group_begins": begins, "slow": slow}
+    """Yield the rows that the page shows with their texts, and which of them begin a group or are slow."""
+    last: dict[str, Any] = {}
+    for line in table.frame.head(MOST_ROWS if whole else MOST_FIRST).iter_rows(named=True):
+        begins = bool(table.group) and line[table.group] != last.get(table.group)
+        texts = {column.name: cells.cell(line, column) for column in _columns(table, whole)}
+        blank = {column.name for column in table.columns if column.once and last.get(column.name) == line[column.name]}
+        slow = any(column.mark and line[column.mark] in (True, "!") for column in table.columns)
+        yield {
+            "cells": line,
+            "texts": {name: "" if name in blank else text for name, text in texts.items()},
+            "group_begins": begins,
+            "slow": slow,
+        }
+        last = line
 
 
 def _left_out(table: Table, whole: bool) -> str:
-    shown = min(len(cells.shown_rows(table, whole)), MOST_ROWS)
-    return f"{shown} of {count(table.frame.height, 'row')}" if shown < table.frame.height else ""
+    most = MOST_ROWS if whole else MOST_FIRST
+    return f"{most} of {count(table.frame.height, 'row')}: CSV has all" if most < table.frame.height else ""
 
 
 def _packed_csv(table: Table) -> str:

@@ -17,7 +17,9 @@ from typing import Any
 import polars
 from markupsafe import Markup
 
+from linkscope import __version__
 from linkscope.answers.answer import Answer, Outcome, Table
+from linkscope.answers.app import workloads
 from linkscope.answers.questions import QUESTIONS, ask
 from linkscope.answers.side_by_side import curves, names, side_by_side
 from linkscope.answers.tables import TEST, tables
@@ -27,10 +29,12 @@ from linkscope.errors import LinkscopeError
 from linkscope.figures.columns import RATE
 from linkscope.figures.run import Run
 from linkscope.messages import numbers
-from linkscope.messages.catalog import message, problem
+from linkscope.messages.catalog import message, problem, sentence
 from linkscope.messages.finding import Finding, Level, note
+from linkscope.messages.methods import method_name
 from linkscope.messages.names import named
 from linkscope.render.html import packed, template
+from linkscope.render.svg.bars import draw as draw_bars
 from linkscope.render.svg.node import draw
 from linkscope.render.svg.node_colours import Checked, reached
 from linkscope.render.terminal import node_name
@@ -46,9 +50,12 @@ MOST_RAW = 1_500_000
 _KEY = ("id", "place", "figure")
 """Columns that tell results apart."""
 _DEVICE = re.compile(r"(?:gpu|numa):\d+")
-_QUESTIONS = ("explain", "show", "choose")
+_QUESTIONS = ("explain", "app", "show", "choose")
 """Questions whose first screens are the page's, in this order."""
-_DETAILS = {"explain": "Checked results", "choose": "Methods by size", "analyze": "Analyses", "show": "Run"}
+_DETAILS = {
+    **{"explain": "Checked results", "app": "Applications", "choose": "Methods by size", "analyze": "Analyses"},
+    "show": "Run",
+}
 _LAYOUTS = {"matrix": "Matrices", "curve": "Curves", "list": "Lists"}
 _EXPORTED = (
     *("id", "title", "movement", "path", "way", "memories", "bytes", "value", "value_low", "value_high", "unit"),
@@ -71,7 +78,8 @@ class PageChapter:
 
 @dataclass(frozen=True)
 class Page:
-    """What the template shows. ``mark``: that nothing was measured; ``runs``: (name, answer) of several runs."""
+    """What the template shows. ``mark``: that nothing was measured; ``bars``: pictures of applications; ``runs``: name,
+    answer and picture of several runs."""
 
     title: str
     opening: Answer
@@ -79,6 +87,7 @@ class Page:
     chapters: tuple[PageChapter, ...]
     mark: str = ""
     picture: str = ""
+    bars: tuple[str, ...] = ()
     tiles: tuple[dict[str, str], ...] = ()
     runs: tuple[dict[str, Any], ...] = ()
     state: tuple[tuple[str, str], ...] = ()
@@ -88,15 +97,23 @@ class Page:
     version: str = ""
 
     @property
-    def warnings(self) -> tuple[Finding, ...]:
-        """Return the warnings of all answers, each once."""
-        every = [found for one in (self.opening, *self.answers) for found in one.at(Level.WARNING)]
-        return tuple({(found.code, str(found.facts)): found for found in every}.values())
+    def screens(self) -> list[tuple[Answer, str, list[Table]]]:
+        """Return the tables of each answer's first screen, with a title for those without; of checked results only
+        where some are slow."""
+        shown = [one for one in self.answers if one.question != "explain" or one.outcome is Outcome.FAILS]
+        return [(one, self._title(one), [t for t in one.tables if not t.detail and t.frame.height]) for one in shown]
+
+    def _title(self, answer: Answer) -> str:
+        """Return what stands above a table that has no title: what its answer says, unless the page says it above."""
+        return "Results" if answer.headline.code == self.opening.headline.code else sentence(answer.headline)
 
     @property
-    def next(self) -> tuple[Finding, ...]:
-        """Return the next steps of all answers, each once."""
-        return tuple({found.code: found for one in self.answers for found in one.next}.values())
+    def warnings(self) -> tuple[Finding, ...]:
+        """Return the warnings of all answers, each once, without what the headline says."""
+        every = [found for one in (self.opening, *self.answers) for found in one.at(Level.WARNING)]
+        return tuple(
+            {said: found for found in every if (said := sentence(found)) != sentence(self.opening.headline)}.values()
+        )
 
     @property
     def glossary(self) -> list[tuple[str, str]]:
@@ -126,6 +143,22 @@ def write(text: str, path: Path) -> None:
         raise problem("page.unwritable", path=path, why=error.strerror or str(error)) from error
 
 
+def page_of(answer: Answer) -> str:
+    """Return the page of one answer, such as a study's."""
+    details = tuple(table for table in answer.tables if table.detail)
+    return text_of(
+        Page(
+            title=f"{sentence(answer.headline)} · linkscope",
+            opening=answer,
+            answers=(answer,),
+            chapters=(PageChapter("details", "Details", details, answer.details),) if details or answer.details else (),
+            mark=_mark(answer),
+            file=answer.question,
+            version=__version__,
+        )
+    )
+
+
 def page(runs: Sequence[Run]) -> str:
     """Return the text of the page."""
     return text_of(_of_run(runs[0]) if len(runs) == 1 else _of_runs(runs))
@@ -139,16 +172,19 @@ def text_of(found: Page) -> str:
 def _of_run(run: Run) -> Page:
     answers = [answer for question in _QUESTIONS if (answer := _asked(question, run)) is not None]
     checked = _checked(answers)
+    asked = [one for one in answers if one.question == "app"]
+    opening = asked[0] if asked and answers[0].outcome is Outcome.UNTESTED else answers[0]
     results = run.results.join(checked, on=_KEY, how="left", maintain_order="left")
     found = reached(_compared(results), run.paths, _named(answers[0])) if checked.height and not run.modelled else None
     return Page(
         title=f"{node_name(answers[0].run)} · linkscope",
-        opening=answers[0],
+        opening=opening,
         answers=tuple(answers),
         chapters=tuple(_chapters(run, answers, results)),
-        mark="MODEL, nothing measured" if run.modelled else "",
+        mark=_mark(answers[0]),
         picture=Markup(draw(run.node, found, titled=False).svg),
-        tiles=tuple(_tile(one, run.library) for one in tiles(results)),
+        bars=tuple(Markup(draw_bars(one).svg) for one in workloads(run) if asked and one.methods.height),
+        tiles=tuple(_tile(one, run) for one in tiles(results)),
         state=tuple(_flat(run.header.get("state", {}), "")),
         results=packed(run.results.select(_EXPORTED).write_csv()),
         raw=_raw(run),
@@ -177,7 +213,7 @@ def _of_runs(runs: Sequence[Run]) -> Page:
         opening=opening,
         answers=(opening, beside),
         chapters=tuple(one for one in chapters if one.tables or one.findings),
-        mark="MODEL, nothing measured" if any(run.modelled for run in runs) else "",
+        mark=next(filter(None, map(_mark, each)), ""),
         runs=tuple(
             {"name": name, "answer": one, "picture": Markup(draw(run.node, titled=False).svg)}
             for name, one, run in zip(names(runs), each, runs, strict=True)
@@ -187,12 +223,21 @@ def _of_runs(runs: Sequence[Run]) -> Page:
     )
 
 
+def _mark(answer: Answer) -> str:
+    """Return that a model, or another tool, gave the results; "" where linkscope measured."""
+    if any(run.modelled for run in answer.runs):
+        return "MODEL, nothing measured"
+    tools = dict.fromkeys(run.origin for run in answer.runs if run.origin)
+    return sentence(note("run.imported", tool=", ".join(tools))) if tools else ""
+
+
 def _asked(question: str, *runs: Run) -> Answer | None:
     """Return the answer; None for a question that does not fit the runs."""
     try:
-        return ask(question, *runs) if question in QUESTIONS else None
+        found = ask(question, *runs) if question in QUESTIONS else None
     except LinkscopeError:
         return None
+    return found if found is None or found.tables or question != "app" else None
 
 
 def _checked(answers: Sequence[Answer]) -> polars.DataFrame:
@@ -206,7 +251,9 @@ def _checked(answers: Sequence[Answer]) -> polars.DataFrame:
 
 def _compared(results: polars.DataFrame) -> Iterator[Checked]:
     """Yield the rates that were compared with what is expected."""
-    rates = results.filter(polars.col("ratio").is_not_null(), polars.col("unit") == RATE, polars.col("members") == "")
+    rates = results.filter(
+        polars.col("ratio").is_not_null(), polars.col("unit") == RATE, polars.col("members").fill_null("") == ""
+    )
     for line in rates.iter_rows(named=True):
         kind = f"{line['movement']} {line['way']}"
         yield Checked(line["source"], line["destination"], kind, line["ratio"], line["slow"])
@@ -222,6 +269,8 @@ def _chapters(run: Run, answers: Sequence[Answer], results: polars.DataFrame) ->
     analyze = _asked("analyze", run) if results.height <= MOST_ANALYZED else None
     for one in (*answers, *([analyze] if analyze is not None else [])):
         found = one.tables if one.question == "analyze" else _detailed(one)
+        if one.question == "explain" and one.outcome is not Outcome.FAILS:
+            found = one.tables
         if one.question in _DETAILS and (found or one.details):
             yield PageChapter(one.question, _DETAILS[one.question], found, one.details)
     for layout, title in _LAYOUTS.items():
@@ -240,17 +289,18 @@ def _detailed(answer: Answer) -> tuple[Table, ...]:
     return tuple(table for table in answer.tables if table.detail and not table.key.startswith("tables."))
 
 
-def _tile(one: Tile, library: str) -> dict[str, str]:
+def _tile(one: Tile, run: Run) -> dict[str, str]:
     name = ", ".join(filter(None, (named("movement", one.movement), named("cache", one.where))))
     low, high = one.values
     value = f"{numbers.number_range(low, high)} GB/s" if one.unit == "GB/s" else numbers.time(low)
-    span = one.ratios or one.shares
-    share = f"{numbers.percent_range(*span)} of {'expected' if one.ratios else 'peak'}" if span else ""
+    compared = one.ratios and not run.modelled
+    span = one.ratios if compared else one.shares
+    share = f"{numbers.percent_range(*span)} of {'expected' if compared else 'peak'}" if span else ""
     return {
         "title": name,
         "value": value,
         "share": share,
-        "how": ", ".join(filter(None, (one.way, numbers.size(one.bytes)))),
+        "how": ", ".join(filter(None, (method_name(one.way, run.library), numbers.size(one.bytes)))),
     }
 
 

@@ -72,9 +72,7 @@ def _fitted(answer: Answer, width: int) -> Answer:
 
 
 def _screen(answer: Answer, width: int, full: bool) -> Iterable[Text | str | Grid]:
-    labelled = [found for found in answer.at(Level.NOTE) if message(found.code).label]
-    errors = [found for found in answer.findings if found.level is Level.ERROR or found in labelled]
-    errors = errors if answer.at(Level.ERROR) else []
+    errors = block(answer) if answer.at(Level.ERROR) else []
     yield from heads(answer.runs, width, answer.base)
     yield from _headline(answer, width)
     yield from _block(errors, width)
@@ -82,19 +80,29 @@ def _screen(answer: Answer, width: int, full: bool) -> Iterable[Text | str | Gri
         run = f"{found.facts['run']}: " if len(answer.runs) > 1 and "run" in found.facts else ""
         yield from _wrapped(f"warning: {run}{sentence(found)}", width, "yellow")
         yield from (Text(f"{_INDENT}{line}") for line in commands(found))
-    yield from _block([] if errors else labelled, width)
+    yield from _block([] if errors else block(answer), width)
     for table in answer.tables:
         if table.frame.height and (full or not table.detail):
             yield ""
             yield from _table(table, width, full)
-    notes = [found for found in answer.at(Level.NOTE) if not message(found.code).label]
-    notes += answer.details if full else ()
-    if notes:
+    below = [*notes(answer), *(answer.details if full else ())]
+    if below:
         yield ""
-    for found in notes:
+    for found in below:
         yield from _wrapped(sentence(found), width, "dim")
         yield from (Text(f"{_INDENT}{line}") for line in commands(found))
     yield from next_line([found for found in answer.next if not full or not found.code.endswith(_FULL)], width)
+
+
+def block(answer: Answer) -> list[Finding]:
+    """Return what stands in a block with labels, such as "cause": errors, and notes with a label."""
+    notes_too = [found for found in answer.at(Level.NOTE) if message(found.code).label]
+    return [found for found in answer.findings if found.level is Level.ERROR or found in notes_too]
+
+
+def notes(answer: Answer) -> list[Finding]:
+    """Return the notes that stand below the tables."""
+    return [found for found in answer.at(Level.NOTE) if not message(found.code).label]
 
 
 def heads(runs: Sequence[RunHead], width: int, base: int = 0) -> Iterable[Text]:
@@ -105,14 +113,7 @@ def heads(runs: Sequence[RunHead], width: int, base: int = 0) -> Iterable[Text]:
     if not runs:
         return
     left = node_name(runs[0])
-    if base:
-        right = f"{_side(runs[:base])} -> {_side(runs[base:])}"
-    elif len(runs) > 1:
-        right = numbers.count(len(runs), "run")
-    elif runs[0].modelled:
-        right = _MODEL
-    else:
-        right = f"{date(runs[0].started)}   {cases(runs[0])}"
+    right = _MODEL if runs[0].modelled and len(runs) == 1 else "   ".join(about(runs, base))
     gap = "   " if base or not runs[0].modelled else " " * max(width - len(left) - len(right), 3)
     line = f"{left}{gap}{right}"
     if len(line) <= width:
@@ -120,6 +121,15 @@ def heads(runs: Sequence[RunHead], width: int, base: int = 0) -> Iterable[Text]:
     else:
         yield Text(left, "bold")
         yield from [Text(right)] if base else []
+
+
+def about(runs: Sequence[RunHead], base: int = 0) -> tuple[str, ...]:
+    """Return which runs these are: date and cases of one, their number, or those compared with each other."""
+    if base:
+        return (f"{_side(runs[:base])} -> {_side(runs[base:])}",)
+    if len(runs) > 1:
+        return (numbers.count(len(runs), "run"),)
+    return (cases(runs[0]),) if runs[0].modelled else (date(runs[0].started), cases(runs[0]))
 
 
 def _side(runs: Sequence[RunHead]) -> str:
@@ -239,14 +249,10 @@ def _chunks(widths: Sequence[int], room: int) -> list[list[int]]:
 
 def _lines(table: Table, width: int) -> Iterable[Text]:
     """Yield a line for each group: its name, then "name value" of its rows, wrapped below one another."""
-    first, *rest = table.columns
-    groups: dict[str, list[str]] = {}
-    for line in cells.shown_rows(table, False):
-        words = " ".join(filter(None, (cells.cell(line, column) for column in rest)))
-        groups.setdefault(cells.cell(line, first), []).append(words)
+    groups = cells.line_groups(table)
     room = max(map(len, groups), default=0) + _GAP
     for name, found in groups.items():
-        yield from map(Text, _fold(f"{name:<{room}}{', '.join(found)}", width, " " * room))
+        yield from map(Text, _fold(f"{name:<{room}}{found}", width, " " * room))
 
 
 def _list(table: Table, width: int, full: bool) -> Iterable[Text | Grid]:

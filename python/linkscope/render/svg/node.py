@@ -48,7 +48,7 @@ def draw(node: Node, found: Reached | None = None, *, titled: bool = True) -> Pi
         *legend,
         "</g>",
     ]
-    title, height = f"{node.name}: {_summary(node)}", layout.bottom + height + 60 - cut
+    title, height = f"{node.name}: {_summary(node)}", layout.bottom + (height + 60 if legend else EDGE) - cut
     return Picture(node.name, document(title, _description(node, styles), "".join(body), width, height))
 
 

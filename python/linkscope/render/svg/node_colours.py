@@ -40,11 +40,18 @@ class Reach:
 
 @dataclass(frozen=True)
 class Reached:
-    """``links`` and ``devices`` (their memory, by id) that were checked; ``named``: devices that a finding names."""
+    """Links (by both ends and kind, whatever state they are in) and memories of ``devices`` that were checked.
 
-    links: Mapping[Link, Reach] = field(default_factory=dict)
+    ``named``: devices that a finding names.
+    """
+
+    links: Mapping[tuple[str, str, str], Reach] = field(default_factory=dict)
     devices: Mapping[str, Reach] = field(default_factory=dict)
     named: frozenset[str] = frozenset()
+
+    def of(self, link: Link) -> Reach | None:
+        """Return what a link reaches; None where it was not checked."""
+        return self.links.get((link.a, link.b, link.kind))
 
 
 def reached(results: Iterable[Checked], paths: Paths, named: Collection[str]) -> Reached:
@@ -67,7 +74,7 @@ def reached(results: Iterable[Checked], paths: Paths, named: Collection[str]) ->
             link = paths.links[name].link
             links.setdefault(link, {}).setdefault((name, one.kind), []).append(found)
     return Reached(
-        {link: _of_link(link, groups, named) for link, groups in links.items()},
+        {(link.a, link.b, link.kind): _of_link(link, groups, named) for link, groups in links.items()},
         {device: min(some, key=_rank) for device, some in devices.items()},
         named,
     )
@@ -104,7 +111,7 @@ class LinkStyles:
 
     def colour(self, link: Link) -> str:
         """Return the name of a colour of the palette."""
-        reach = self.found.links.get(link)
+        reach = self.found.of(link)
         if self.checked:
             return "grey" if reach is None else _of(reach)
         if _is_fabric(link):
@@ -119,19 +126,19 @@ class LinkStyles:
 
     def dash(self, link: Link) -> str:
         """Return a dash pattern for a link without a peak, or one that was not checked."""
-        plain = link in self.found.links if self.checked else link.peak_gbps is not None
+        plain = self.found.of(link) is not None if self.checked else link.peak_gbps is not None
         return "" if plain else ' stroke-dasharray="3 5"'
 
     def label(self, link: Link) -> str:
         """Return what stands on the link; "" for nothing."""
         if self.checked:
-            reach = self.found.links.get(link)
+            reach = self.found.of(link)
             return "" if reach is None else numbers.percent(reach.share)
         return "" if link.peak_gbps is None else _gbps(link.peak_gbps)
 
     def stands_out(self, link: Link) -> bool:
         """Return whether the link has its label however many links there are."""
-        reach = self.found.links.get(link)
+        reach = self.found.of(link)
         return reach is not None and reach.slow
 
     def frame(self, device: Device) -> str:
@@ -150,7 +157,7 @@ class LinkStyles:
         told = f"{link.a} to {link.b}: {link.kind}, {peak}{', ' + link.detail if link.detail else ''}"
         if not self.checked:
             return told
-        reach = self.found.links.get(link)
+        reach = self.found.of(link)
         return f"{told}, {'not checked' if reach is None else f'{numbers.percent(reach.share)} of expected'}"
 
     def legend(self) -> list[tuple[Link, str]]:
@@ -169,7 +176,7 @@ class LinkStyles:
         tier = f"{link.tier}: " if link.tier and link.tier not in (link.kind, f"{link.kind}-{link.lanes}") else ""
         name += " to the CPU" if link.kind == "nvlink" and "numa:" in f"{link.a} {link.b}" else ""
         told = f"{tier}{name}{lanes}, {peak}, {numbers.count(len(links), 'link')}"
-        shares = [self.found.links[link].share for link in links if link in self.found.links]
+        shares = [reach.share for link in links if (reach := self.found.of(link)) is not None]
         if not self.checked:
             return told
         return f"{told}: {numbers.percent_range(min(shares), max(shares)) if shares else 'not checked'}"
