@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import copy
-import io
 import json
 import random
 import sys
@@ -18,7 +17,6 @@ from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
 
-from rich.console import Console
 from workload_rows import HALO, line, pattern_rows, workload_case
 
 from linkscope.analysis.frames import export, of_run
@@ -128,18 +126,6 @@ def outcome(path: Path, good: RunFile) -> str:
     with contextlib.suppress(LinkscopeError):
         as_form(calibrate(*sides), "json")
     return "read"
-
-
-def _console() -> Console:
-    return Console(file=io.StringIO(), width=80, force_terminal=True)
-
-
-def _printed(console: Console) -> str:
-    stream = console.file
-    assert isinstance(stream, io.StringIO)
-    text = stream.getvalue()
-    assert "\x1b[31mred" not in text
-    return text
 
 
 def _shown(run: RunFile) -> None:

@@ -5,22 +5,20 @@ from __future__ import annotations
 import json
 import re
 from dataclasses import replace
-from io import StringIO
 from pathlib import Path
 
 import pytest
 from result_schema import validate
-from rich.console import Console
+from test_checked_results import checked, explain
 from test_importers import MEASURED, SAMPLES
 from typer.testing import CliRunner
 
 import linkscope
-from linkscope.analysis.explain import explain
 from linkscope.cli.main import app
 from linkscope.errors import LinkscopeError
 from linkscope.importers.imported_run import Wanted, import_file
 from linkscope.machine.described import load_machine
-from linkscope.report import explain_text
+from linkscope.messages.catalog import commands
 from linkscope.results.run_file import RunFile
 
 OF_ALL = {f"{way}_memcpy_{by}" for way in ("all_to_host", "host_to_all") for by in ("ce", "sm")} | {
@@ -83,36 +81,32 @@ def test_a_file_of_nothing_else_is_refused_with_the_reason(tmp_path: Path) -> No
     assert not (tmp_path / "run.jsonl").exists()
 
 
-def test_an_import_without_links_says_what_would_judge_it(tmp_path: Path) -> None:
+def test_an_import_without_links_says_what_would_check_it(tmp_path: Path) -> None:
     sample = SAMPLES["nvbandwidth-0.8-h200.txt"]
     bare = explain(import_file(sample, tmp_path / "bare.jsonl", Wanted()))
-    assert bare.judged == 0
-    assert "linkscope import FILE --machine h200x4" in explain_text.headline(bare)
-    stream = StringIO()
-    explain_text.show(bare, Console(file=stream, width=80))
-    assert "expected" not in stream.getvalue(), "a table in which nothing is expected"
-    node = load_machine("h200x4")
-    linked = explain(import_file(sample, tmp_path / "linked.jsonl", Wanted(node=node)))
-    assert linked.judged > 0
-    assert not linked.links_unknown
+    assert (bare.data["checked"], bare.headline.code, bare.exit_code) == (0, "explain.no-links", 3)
+    assert "linkscope import FILE --machine h200x4" in commands(bare.headline)
+    assert bare.tables == ()
+    linked = explain(import_file(sample, tmp_path / "linked.jsonl", Wanted(node=load_machine("h200x4"))))
+    assert linked.data["by_reference"] > 0
+    assert linked.headline.code != "explain.no-links"
 
 
-def test_an_import_without_links_is_not_judged_by_the_copies_within_its_gpus(tmp_path: Path) -> None:
-    """Those can be held against one another; of the paths between GPUs, and to the host, that says nothing."""
+def test_an_import_without_links_has_no_verdict_by_the_copies_within_its_gpus(tmp_path: Path) -> None:
+    """These have peers; of the paths between GPUs, and to the host, that says nothing."""
     bare = explain(import_file(SAMPLES["nvbandwidth-0.8.txt"], tmp_path / "bare.jsonl", Wanted()))
-    assert bare.judged > 0
-    assert "linkscope import FILE --machine h200x4" in explain_text.headline(bare)
-    assert "alike" not in explain_text.headline(bare)
+    assert bare.data["checked"] > 0
+    assert bare.headline.code == "explain.no-links"
 
 
-@pytest.mark.parametrize(("nvls", "told"), [(None, "?"), ("off", "fast"), ("on", "?")])
+@pytest.mark.parametrize(("nvls", "outcome"), [(None, "unclear"), ("off", "holds"), ("on", "unclear")])
 def test_whether_nccl_could_reduce_in_the_switch_is_what_the_user_says(
-    tmp_path: Path, nvls: str | None, told: str
+    tmp_path: Path, nvls: str | None, outcome: str
 ) -> None:
     sample = SAMPLES["nccl-tests-2.19.txt"]
     found = explain(import_file(sample, tmp_path / "run.jsonl", Wanted(node=load_machine("h200x4"), nvls=nvls)))
-    assert {("?" if one.faster_known else "fast") for one in found.collectives} == {told}
-    asked = "--nvls on|off" in explain_text.headline(found)
+    assert set(checked(found)["outcome"]) == {outcome}
+    asked = found.headline.code == "explain.maybe-nvls-import"
     assert asked is (nvls is None), "who said it already is not asked again"
     chosen = linkscope.choose(tmp_path / "run.jsonl")
     assert not any(one.code == "choose.nvls-off" for one in chosen.findings), "it is no setting of a run of ours"
@@ -152,5 +146,4 @@ def test_nothing_is_said_of_nccl_where_it_was_not_called(tmp_path: Path, name: s
 @pytest.mark.parametrize(("name", "machine"), [("nvbandwidth-0.8-h200.txt", "h200x4"), ("nccl-tests-rccl.csv", "")])
 def test_a_described_node_with_the_files_gpus_is_named(tmp_path: Path, name: str, machine: str) -> None:
     found = explain(import_file(SAMPLES[name], tmp_path / "run.jsonl", Wanted()))
-    assert found.described == ((machine,) if machine else ())
-    assert f"--machine {machine or 'NAME'}`" in explain_text.no_links(found)
+    assert found.headline.facts["machine"] == (machine or "NAME")

@@ -226,5 +226,5 @@ def test_of_an_import_it_is_said_what_is_lacking(tmp_path: Path) -> None:
     machine = load_machine("h200x4")
     told = import_file(NCCL_TESTS, tmp_path / "told.jsonl", Wanted(None, None, machine, None), ["linkscope"])
     answer = explain(told)
-    assert answer.headline.code == "explain.maybe-nvls"
+    assert answer.headline.code == "explain.maybe-nvls-import"
     assert set(checked(answer)["movement"]) == {"all-reduce/4gpus"}

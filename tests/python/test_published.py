@@ -9,7 +9,6 @@ import pytest
 from launching import real_engine
 
 import linkscope
-from linkscope.analysis.explain import explain
 from linkscope.analysis.headline import headline
 from linkscope.results.row import Row
 from linkscope.results.run_file import RunFile
@@ -38,7 +37,7 @@ def test_the_model_of_a_studys_machine_agrees_with_all_claims_that_it_can_be_hel
     run = linkscope.run(suite, output=tmp_path / "run.jsonl", machine=machine, **asked)
     found = linkscope.reproduce(study, run)
     assert (found.exit_code, found.headline.facts["hold"]) == (0, agreeing)
-    assert explain(run).shortfalls == ()
+    assert linkscope.explain(run).data["problems"] == []
 
 
 def figure(row: Row) -> float:

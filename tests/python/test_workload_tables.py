@@ -19,7 +19,6 @@ from rich.console import Console
 from test_page import Elements
 
 import linkscope
-from linkscope.analysis.explain import explain
 from linkscope.analysis.figures import figures
 from linkscope.analysis.frames import export
 from linkscope.analysis.headline import headline
@@ -30,7 +29,7 @@ from linkscope.answers.compare import answer as compare
 from linkscope.errors import LinkscopeError
 from linkscope.figures.run import Run
 from linkscope.render.page import page as render
-from linkscope.report import explain_text, terminal
+from linkscope.report import terminal
 from linkscope.results.member_time import PARTS
 from linkscope.results.replicates import folded
 from linkscope.results.row import Row
@@ -149,9 +148,7 @@ def test_a_run_with_workloads_is_read_by_every_command(tmp_path: Path) -> None:
     found = compare(Run.of(base), Run.of(new)).table("compare.results").frame
     assert set(found["unit"]) == {"s"}
     assert (found["new"] / found["base"]).to_list() == pytest.approx([1.5] * 4, rel=0.01)
-    told = explain(base)
-    assert told.left_out == {"of workloads": 4}
-    assert printed(explain_text.show_all, told)
+    assert linkscope.explain(base).data["not_checked"] == {"workload": 4}
     assert linkscope.analyze(base).headline
 
 

@@ -18,6 +18,7 @@ from linkscope.answers.model_findings import model_headline, model_next
 from linkscope.answers.no_verdict import no_verdict
 from linkscope.answers.not_checked import failed_cases, not_checked
 from linkscope.answers.problems import Slowdown, problems
+from linkscope.answers.references import SWITCHED
 from linkscope.answers.run_head import RunHead, run_head
 from linkscope.figures.run import Run
 from linkscope.messages.finding import Finding, Level, note
@@ -116,9 +117,11 @@ def _verdict(found: Explained) -> tuple[Outcome, Finding]:
     if not checked:
         return Outcome.UNTESTED, no_verdict(found.run, found.by_peers, found.left_out)
     if found.unclear:
-        of_switch = all(line["maybe_faster"] for line in found.unclear)
-        if of_switch:
-            return Outcome.UNCLEAR, note("explain.maybe-nvls", collective=found.unclear[0]["collective"])
+        first = found.unclear[0]
+        if all(line["maybe_faster"] for line in found.unclear):
+            unsaid = first["origin"] and not any(SWITCHED in one for one in first["notes"])
+            code = "explain.maybe-nvls-import" if unsaid else "explain.maybe-nvls"
+            return Outcome.UNCLEAR, note(code, collective=first["collective"])
         return Outcome.UNCLEAR, note("explain.unclear", unclear=len(found.unclear), checked=len(found.lines))
     links = any(line["kind"] == "peer" for line in found.known)
     whole = links and not found.unseen

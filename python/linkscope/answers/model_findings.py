@@ -30,7 +30,7 @@ def model_headline(run: Run, known: Sequence[Line]) -> Finding:
 def model_next(run: Run) -> list[Finding]:
     """Return what shows a model's worth: studies that measured such a node, and what the model assumes."""
     if not is_packaged(run.node):
-        return []
+        return [note("explain.next-machines")]
     name = run.node.name
     studies = [path.stem for path in sorted(_STUDIES.glob("*.yaml")) if name in _machines(path)]
     found = [note("explain.next-reproduce", study=study, machine=name) for study in studies]

@@ -23,7 +23,7 @@ SATURATED = 256 << 20
 LEAST_GBPS = 1e-3
 """Line rate below which a topology says nothing."""
 _ON_GPUS = ("gpu-large", "gpu")
-_SWITCHED, _UNSWITCHED = "as it chooses", ("NCCL_NVLS_ENABLE=0", "no NVLink SHARP")
+SWITCHED, _UNSWITCHED = "as it chooses", ("NCCL_NVLS_ENABLE=0", "no NVLink SHARP")
 """Parts of an engine's notes: NCCL was free to reduce in the GPU switch (NVLS), or was not."""
 SCHEMA: dict[str, Any] = {
     **{"key": polars.UInt32, "kind": polars.String, "link": polars.String, "lanes": polars.Int64, "hops": polars.Int64},
@@ -156,7 +156,7 @@ def _collectives(run: Run, frame: polars.DataFrame) -> Iterator[Line]:
         )
         if by_links and size < by_links.from_bytes:
             by_links = None
-        free = any(_SWITCHED in one for one in notes)
+        free = any(SWITCHED in one for one in notes)
         known = by_switch if by_switch and size >= by_switch.from_bytes and free else by_links
         if known is None:
             continue

@@ -7,13 +7,13 @@ from pathlib import Path
 
 from rich.console import Console
 
-from linkscope.analysis.explain import explain
+from linkscope.answers.questions import ask
 from linkscope.errors import LinkscopeError
 from linkscope.importers.imported_run import Wanted, import_file
 from linkscope.importers.peer_output import NVLS
 from linkscope.launch.run import RUNS
 from linkscope.machine.described import load_machine
-from linkscope.report.explain_text import headline, no_links
+from linkscope.messages.catalog import commands, sentence
 from linkscope.results.run_file import RunFile
 
 
@@ -43,7 +43,8 @@ def take(path: Path, output: Path | None, wanted: Wanted, command: Sequence[str]
         markup=False,
         soft_wrap=True,
     )
-    diagnosis = explain(found)
-    if no_links(diagnosis) in headline(diagnosis):
-        console.print(no_links(diagnosis), highlight=False, markup=False, soft_wrap=True)
+    explained = ask("explain", found).headline
+    if explained.code == "explain.no-links":
+        for line in (sentence(explained), *(f"  {command}" for command in commands(explained))):
+            console.print(line, highlight=False, markup=False, soft_wrap=True)
     return 0
