@@ -7,9 +7,9 @@ from launching import real_engine
 
 import linkscope
 from linkscope.answers.best import choices
+from linkscope.codecs.peer import osu
 from linkscope.figures.run import Run
 from linkscope.report import wording
-from linkscope.report.peer_formats import osu
 from linkscope.results.row import Row
 from linkscope.results.run_file import RunFile
 

@@ -11,9 +11,9 @@ import pytest
 from typer.testing import CliRunner
 
 from linkscope.cli.main import app
+from linkscope.codecs.peer.formats import FORMATS
 from linkscope.errors import LinkscopeError
 from linkscope.importers.imported_run import Wanted, import_file
-from linkscope.report.peer_formats.formats import FORMATS
 
 ROOT = Path(__file__).parents[2]
 sys.path.insert(0, str(ROOT))

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from linkscope.codecs.peer.formats import FORMATS, check_format
 from linkscope.errors import LinkscopeError
 from linkscope.machine.recording import from_recording
 from linkscope.plan.expand import expand
@@ -20,7 +21,6 @@ from linkscope.plan.planned_case import PlannedCase
 from linkscope.plan.select import Selection
 from linkscope.plan.suites import load_suite, suite_names
 from linkscope.plan.whole_catalog import whole_catalog
-from linkscope.report.peer_formats.formats import FORMATS, check_format
 
 ROOT = Path(__file__).parents[2]
 NODE = ROOT / "tests" / "fixtures" / "machines" / "h200x4-recorded.json"

@@ -66,11 +66,11 @@ def codes() -> list[str]:
 
 
 def _names(what: str) -> list[str]:
+    from linkscope.codecs.peer.formats import FORMATS
     from linkscope.importers.importers import IMPORTERS
     from linkscope.machine.described import machine_names
     from linkscope.plan.patterns import PATTERNS
     from linkscope.plan.suites import packaged_memories, packaged_methods, suite_names
-    from linkscope.report.peer_formats.formats import FORMATS
     from linkscope.results.study import study_names
 
     known: dict[str, Callable[[], Iterable[str]]] = {

@@ -16,6 +16,7 @@ from rich.console import Console
 
 from linkscope.cli.progress import extent, not_modelled, progress
 from linkscope.cli.run_options import RunOptions
+from linkscope.codecs.peer.formats import FORMATS, check_format, not_printed, printed
 from linkscope.errors import LinkscopeError
 from linkscope.launch.job import Request, prepare
 from linkscope.launch.launcher import inside
@@ -27,7 +28,6 @@ from linkscope.launch.run import run as start_run
 from linkscope.messages.catalog import sentence
 from linkscope.messages.finding import Finding, note
 from linkscope.report import wording
-from linkscope.report.peer_formats.formats import FORMATS, check_format, not_printed, printed
 from linkscope.results.run_file import RunFile
 
 

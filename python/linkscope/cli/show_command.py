@@ -35,7 +35,7 @@ def show(
         return answer("show", run_file, out=out(), form="json" if as_json else "text", full=full, **asked)
     if as_json or full or (table, where, sort) != (None, None, None):
         raise problem("show.format-alone")
-    from linkscope.report.peer_formats.formats import printed
+    from linkscope.codecs.peer.formats import printed
     from linkscope.results.run_file import RunFile
 
     typer.echo(printed(RunFile.read(run_file), form), nl=False)

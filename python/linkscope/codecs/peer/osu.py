@@ -6,11 +6,10 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
+from linkscope.figures.run import Run
 from linkscope.machine.node import Node
-from linkscope.report import wording
 from linkscope.results.osu_benchmarks import OSU_COLLECTIVES, OSU_MESSAGES, OsuBenchmark
 from linkscope.results.row import Row
-from linkscope.results.run_file import RunFile
 
 Json = dict[str, Any]
 VERSION = "v7.4"
@@ -21,25 +20,26 @@ _USUAL = {"staging": "none", "in_place": "no", "type": "float32"}
 """What a case without the parameter does, and OSU unless told otherwise but for the type."""
 _ON = {"device": "DEVICE (D)", "managed": "MANAGED (M)"}
 _PLATFORMS = {"cuda": "-CUDA", "hip": "-ROCM"}
+_ASSUMED = "mostly an assumed latency: no source gives it"
 _WINDOW = ("# Window creation: MPI_Win_create", "# Synchronization: MPI_Win_flush")
 
 
 def takes(case: Json) -> bool:
-    """Whether it is a message or collective of MPI's, called as OSU calls it: out of place, with OSU's window, without
-    copies of our own before and after MPI."""
+    """Return whether it is a message or collective of MPI's, called as OSU calls it: out of place, with OSU's window,
+    without copies of our own before and after MPI."""
     told = _told(case)
     known = set(told) <= {"call", "collective", "type"} and told.get("type", "float32") in _TYPES
     return case["clock"] == "host" and known and _benchmark(case) is not None
 
 
 def alike(case: Json) -> bool:
-    """Whether it is by MPI."""
+    """Return whether it is by MPI."""
     return case["flows"][0]["method"] in ("mpi", "mpi-collective")
 
 
-def text(run: RunFile, rows: Sequence[Row]) -> str:
-    """A table for each benchmark, pair or number of processes, hosts, memory and environment, and a further one where a
-    size comes twice; cases without figures are left out."""
+def text(run: Run, rows: Sequence[Row]) -> str:
+    """Return a table for each benchmark, pair or number of processes, hosts, memory and environment, and a further one
+    where a size comes twice; cases without results are left out."""
     ways: dict[tuple[str, ...], list[Row]] = {}
     for row in rows:
         if row.status == "ok":
@@ -61,7 +61,7 @@ def _benchmark(case: Json) -> OsuBenchmark | None:
 
 
 def _told(case: Json) -> Json:
-    """Its parameters but the usual ones."""
+    """Return its parameters but the usual ones."""
     parameters = case["flows"][0].get("parameters", {})
     return {name: value for name, value in parameters.items() if _USUAL.get(name) != value}
 
@@ -72,18 +72,18 @@ def _ends(row: Row) -> list[Json]:
 
 
 def _processes(row: Row) -> int:
-    """How many took part; a model, which has none, stands for one at each end."""
+    """Return how many took part; a model, which has none, stands for one at each end."""
     return int(row.case.get("processes", len(_ends(row))))
 
 
 def _host(row: Row, end: Json) -> str:
-    """Where the process of an end ran; "" where all ran on one host."""
+    """Return where the process of an end ran; "" where all ran on one host."""
     rank = int(end.get("rank", 0))
     return row.hosts[rank] if rank < len(row.hosts) else ""
 
 
 def _way(row: Row) -> tuple[str, ...]:
-    """What all sizes of a benchmark share, whatever row of a suite they are of."""
+    """Return what all sizes of a benchmark share, whatever test of a suite they are of."""
     told = sorted(f"{name}={value}" for name, value in _told(row.case).items())
     ends = [f"{end['device']} {end['memory']} {end.get('rank', 0)} {_host(row, end)}" for end in _ends(row)]
     where = (f"{_processes(row)} processes", *ends, *(f"{k}={v}" for k, v in row.environment.items()))
@@ -91,7 +91,7 @@ def _way(row: Row) -> tuple[str, ...]:
 
 
 def _tables(rows: Sequence[Row]) -> list[dict[int, Row]]:
-    """Cases of one way by size as OSU counts it. Rows of a suite share a table unless they have a size in common."""
+    """Return cases of one way by size as OSU counts it. Tests share a table unless they have a size in common."""
     of_rows: dict[tuple[str, str], list[Row]] = {}
     for row in rows:
         of_rows.setdefault((row.suite, row.name), []).append(row)
@@ -119,7 +119,7 @@ def _size(row: Row) -> int:
 
 
 def _names(rows: Iterable[Row]) -> list[str]:
-    """The rows of suites that cases are of, each with its series where it has but one."""
+    """Return the tests that cases are of, each with its series where it has but one."""
     series: dict[str, set[str]] = {}
     for row in rows:
         series.setdefault(f"{row.suite}/{row.name}", set()).add(str(row.labels.get("series", "")))
@@ -127,7 +127,7 @@ def _names(rows: Iterable[Row]) -> list[str]:
 
 
 def _where(row: Row) -> str:
-    """The places of its processes, each once; ranks where they are not all of the first ones."""
+    """Return the places of its processes, each once; ranks where they are not all of the first ones."""
     ends, spread = _ends(row), bool(row.between)
     places = (f"{end['device']} {end['memory']}{f' on {_host(row, end)}' if spread else ''}" for end in ends)
     ranks = [int(end.get("rank", 0)) for end in ends]
@@ -136,7 +136,7 @@ def _where(row: Row) -> str:
 
 
 def _table(node: Node, by_size: Mapping[int, Row], names: Sequence[str]) -> Iterator[str]:
-    """``names``: of the rows of suites, where other tables are of the same way."""
+    """Yield the lines of a table. ``names``: of its tests, where other tables are of the same way."""
     rows = list(by_size.values())
     test = _benchmark(rows[0].case)
     assert test is not None
@@ -148,8 +148,9 @@ def _table(node: Node, by_size: Mapping[int, Row], names: Sequence[str]) -> Iter
     if any(row.modelled for row in rows):
         yield "# linkscope: MODELLED, not a measurement"
     if assumed := [size for size, row in by_size.items() if row.assumed]:
-        origin = wording.of_no_source(row.stand_in for row in by_size.values())
-        yield f"# linkscope: up to {max(assumed)} bytes {origin}"
+        origins = "; ".join(dict.fromkeys(row.stand_in for row in by_size.values() if row.stand_in))
+        stand_in = f"; in its place {origins}" if origins else ""
+        yield f"# linkscope: up to {max(assumed)} bytes {_ASSUMED}{stand_in}"
     processes = _processes(rows[0])
     yield f"# linkscope: {processes} process{'' if processes == 1 else 'es'}, {_where(rows[0])}"
     yield from (f"# linkscope: {name}" for name in names)
@@ -180,7 +181,7 @@ def _platform(node: Node, row: Row) -> str:
 
 
 def _value(row: Row, test: OsuBenchmark) -> float | None:
-    """MB/s or us; None where nothing moves and a rate is asked for."""
+    """Return MB/s or us; None where nothing moves and a rate is asked for."""
     result = row.flows[0]
     if not test.rate:
         return result.seconds.median * 1e6

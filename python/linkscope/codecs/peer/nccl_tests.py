@@ -7,11 +7,11 @@ from collections.abc import Iterator, Sequence
 from statistics import fmean
 from typing import Any
 
-from linkscope.analysis.collective import Collective
+from linkscope.figures.collective import Collective
+from linkscope.figures.run import Run
 from linkscope.machine.node import Node
 from linkscope.results.nccl_programs import NCCL_PROGRAMS
 from linkscope.results.row import Row
-from linkscope.results.run_file import RunFile
 
 Json = dict[str, Any]
 _NOT = "N/A"
@@ -24,20 +24,20 @@ _UNITS = ("(us)", "(GB/s)", "(GB/s)", "")
 
 
 def takes(case: Json) -> bool:
-    """Whether it is a collective of NCCL or RCCL, or a ring of its messages, timed over many calls in a row."""
+    """Return whether it is a collective of NCCL or RCCL, or a ring of its messages, timed over many calls in a row."""
     return case["clock"] == "batch" and _kind(case) in NCCL_PROGRAMS and _type(case) in _TYPES
 
 
 def alike(case: Json) -> bool:
-    """Whether it is by NCCL or RCCL."""
+    """Return whether it is by NCCL or RCCL."""
     return str(case["flows"][0]["method"]).startswith("xccl")
 
 
-def text(run: RunFile, rows: Sequence[Row]) -> str:
-    """A table for each program and way of making calls; cases without figures are left out.
+def text(run: Run, rows: Sequence[Row]) -> str:
+    """Return a table for each program and way of making calls; cases without results are left out.
 
-    N/A stands where a case is not measured in place, or not out of place, and where nothing tells a value: how often an
-    import was called, and as ``#wrong`` of figures that linkscope has not verified itself, a model's and imports'.
+    N/A stands where a case is not measured in place, or not out of place, and where a value is unknown: how often an
+    import was called, and as ``#wrong`` of results that linkscope has not verified itself, a model's and imports'.
     """
     tables: dict[tuple[str, ...], list[Row]] = {}
     for row in rows:
@@ -47,7 +47,7 @@ def text(run: RunFile, rows: Sequence[Row]) -> str:
 
 
 def _kind(case: Json) -> str:
-    """The collective; "send-receive" of a ring of messages; "" of others."""
+    """Return the collective; "send-receive" of a ring of messages; "" of others."""
     flows = case["flows"]
     if flows[0]["method"] == "xccl-collective":
         return str(flows[0].get("parameters", {}).get("collective", "all-reduce"))
@@ -67,14 +67,14 @@ def _members(row: Row) -> list[Json]:
 
 
 def _way(row: Row) -> tuple[str, ...]:
-    """What the lines of one table share: in place and out of place stand side by side."""
+    """Return what the lines of one table share: in place and out of place stand side by side."""
     parameters = row.case["flows"][0].get("parameters", {})
     told = sorted(f"{name}={value}" for name, value in parameters.items() if name != "in_place")
     members = [f"{end['device']} {end['memory']} {end.get('rank', 0)}" for end in _members(row)]
     return (row.suite, row.name, *told, *members, *(f"{k}={v}" for k, v in row.environment.items()))
 
 
-def _table(run: RunFile, rows: Sequence[Row]) -> Iterator[str]:
+def _table(run: Run, rows: Sequence[Row]) -> Iterator[str]:
     ordered = sorted(rows, key=lambda row: int(row.case["flows"][0]["bytes"]))
     program = NCCL_PROGRAMS[_kind(rows[0].case)].name
     yield f"# Collective test starting: {program}"
@@ -95,13 +95,13 @@ def _table(run: RunFile, rows: Sequence[Row]) -> Iterator[str]:
         seen[side] += 1
     yield from map(_line, lines.values())
     if all(map(_verified, rows)):
-        yield f"# {'Out of bounds values':<20} : 0 OK"  # a case whose data differ has no figures
+        yield f"# {'Out of bounds values':<20} : 0 OK"  # a case whose data differ has no results
     yield f"# {'Avg bus bandwidth':<20} : {fmean(map(_bus_gbps, rows)):g} "
     yield from ("#", f"# Collective test concluded: {program}", "#")
 
 
 def _config(rows: Sequence[Row]) -> str:
-    """How a program would be started for it: threads and GPUs of a process, sizes, calls of a graph."""
+    """Return how a program would be started for it: threads and GPUs of a process, sizes, calls of a graph."""
     parameters = rows[0].case["flows"][0].get("parameters", {})
     each = max(len(_members(rows[0])) // int(rows[0].case.get("processes", 1)), 1)
     threads = 1 if parameters.get("launch", "one-thread") == "one-thread" else each
@@ -115,8 +115,8 @@ def _config(rows: Sequence[Row]) -> str:
     return f"# {started} {calls} validation: {checked} graph: {graphs} unalign: 0"
 
 
-def _ranks(run: RunFile, row: Row) -> Iterator[str]:
-    """Who the ranks are; for the process's number stands that of its rank."""
+def _ranks(run: Run, row: Row) -> Iterator[str]:
+    """Yield who the ranks are; for the process's number stands that of its rank."""
     for rank, end in enumerate(_members(row)):
         process = int(end.get("rank", 0))
         host = row.hosts[process] if process < len(row.hosts) else "" if run.modelled else run.header.get("host", "")
@@ -127,7 +127,7 @@ def _ranks(run: RunFile, row: Row) -> Iterator[str]:
 
 
 def _gpu(node: Node, device: str) -> str:
-    """Its PCI address, zeros where it has none, and its name."""
+    """Return its PCI address, zeros where it has none, and its name."""
     found = next((one for one in node.devices if one.id == device), None)
     pci = (found.pci if found else None) or "0000:00:00"
     return f"[{pci.partition('.')[0]}] {found.name if found else ''}"
@@ -140,12 +140,12 @@ def _columns(words: Sequence[str], figures: Sequence[str]) -> str:
 
 
 def _line(rows: Sequence[Row]) -> str:
-    """Of the cases of one size."""
+    """Return the line of the cases of one size."""
     program, members = NCCL_PROGRAMS[_kind(rows[0].case)], len(_members(rows[0]))
     size = int(rows[0].case["flows"][0]["bytes"])
     named, width = _TYPES[_type(rows[0].case)]
     count = size // width // (members if program.shares else 1)
-    places = {_in_place(row): _figures(row) for row in rows}
+    places = {_in_place(row): _numbers(row) for row in rows}
     sides = (places.get(in_place, (_NOT,) * 4) for in_place in (False, True))
     both = "  ".join(f"{time:>7}  {algbw:>6}  {busbw:>6}  {wrong:>6}" for time, algbw, busbw, wrong in sides)
     return f"{size:>12}  {count:>12}  {named:>8}  {program.redop:>6}  {program.root:>6}  {both}"
@@ -155,7 +155,7 @@ def _in_place(row: Row) -> bool:
     return str(row.case["flows"][0].get("parameters", {}).get("in_place", "no")) == "yes"
 
 
-def _figures(row: Row) -> tuple[str, str, str, str]:
+def _numbers(row: Row) -> tuple[str, str, str, str]:
     rate = row.flows[0].gbps
     return (
         _in_width(row.flows[0].seconds.median * 1e6, 7),
@@ -166,7 +166,7 @@ def _figures(row: Row) -> tuple[str, str, str, str]:
 
 
 def _verified(row: Row) -> bool:
-    """Whether linkscope has measured it, and so compared its data."""
+    """Return whether linkscope has measured it, and so compared its data."""
     return not row.modelled and not row.origin
 
 
@@ -177,6 +177,6 @@ def _bus_gbps(row: Row) -> float:
 
 
 def _in_width(value: float, width: int) -> str:
-    """With two digits after the point, or as many as fit."""
+    """Return a number with two digits after the point, or as many as fit."""
     words = [f"{value:{form}}" for form in (".2f", ".1f", ".0f", ".1e", ".0e")]
     return next((word for word in words if len(word) <= width), words[-1])

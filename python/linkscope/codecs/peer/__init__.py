@@ -1,0 +1,1 @@
+"""Tables as other tools print them, for programs and people that read those."""
