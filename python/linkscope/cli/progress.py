@@ -7,14 +7,15 @@ from contextlib import contextmanager
 
 from rich.console import Console
 
-from linkscope.analysis.model_gaps import model_gaps
 from linkscope.cli.live_progress import LiveProgress
 from linkscope.cli.progress_lines import ProgressLines
 from linkscope.launch.job import Job
 from linkscope.launch.run import Listener
+from linkscope.messages.catalog import sentence
+from linkscope.plan.model_gaps import model_gaps
 from linkscope.plan.modelled import NOT_MODELLED
 from linkscope.plan.planned_case import PlannedCase
-from linkscope.report import model_gaps_text, wording
+from linkscope.report import wording
 
 WORTH_TELLING = 1.3
 """By how much more the longest time is than the likely one, so that a word is said of it."""
@@ -37,12 +38,12 @@ def ahead(job: Job, cases: Sequence[PlannedCase]) -> str:
 
 
 def not_modelled(job: Job) -> list[str]:
-    """Which suite rows of ``job`` a described node has no model for, and why, in lines; none of a real node."""
+    """Return which tests of ``job`` a machine model has no data for, and why, in lines; none of a real node."""
     if not job.node.modelled:
         return []
     asked = (one for one in job.cases if one.skip is None or NOT_MODELLED in one.case.get("labels", {}))
-    gaps = model_gaps((str(one.case["suite"]), str(one.case["name"]), one.skip) for one in asked)
-    return model_gaps_text.lines(gaps, job.node.name, job.request.machine or job.node.name)
+    cases = ((str(one.case["suite"]), str(one.case["name"]), one.skip) for one in asked)
+    return [sentence(one) for one in model_gaps(cases, job.node.name, job.request.machine or job.node.name)]
 
 
 def extent(job: Job, cases: Sequence[PlannedCase]) -> str:
