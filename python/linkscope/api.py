@@ -13,9 +13,6 @@ from typing import Any, Literal
 from polars import DataFrame
 
 import linkscope
-from linkscope.analysis.figures_in_parts import figures_of as _figures
-from linkscope.analysis.frames import export as _export
-from linkscope.analysis.frames import load as _load
 from linkscope.answers.answer import Answer
 from linkscope.answers.calibrate import Calibration
 from linkscope.answers.calibrate import calibration as _calibration
@@ -24,6 +21,8 @@ from linkscope.answers.questions import QUESTIONS
 from linkscope.answers.questions import ask as _ask
 from linkscope.documents.typed_call import typed_call
 from linkscope.errors import LinkscopeError
+from linkscope.figures.export import export as _export
+from linkscope.figures.export import load as _load
 from linkscope.figures.run import Run as _AnswerRun
 from linkscope.importers.imported_run import Wanted as _Wanted
 from linkscope.importers.imported_run import import_file as _import_file
@@ -48,8 +47,6 @@ from linkscope.render import render as _render
 from linkscope.results.calibration import keep as _keep
 from linkscope.results.run_file import RunFile
 from linkscope.results.run_files import named as _named
-from linkscope.results.run_files import open_all as _open_all
-from linkscope.results.run_stream import open_run as _open_run
 
 Progress = Literal["auto", "none"]
 _LAUNCHING = tuple(one.name for one in fields(LaunchOptions))
@@ -72,13 +69,13 @@ __all__ = [
     "compare",
     "explain",
     "export",
-    "figures",
     "import_output",
     "load",
     "machines",
     "read",
     "render",
     "reproduce",
+    "results",
     "resume",
     "run",
     "topology",
@@ -248,19 +245,19 @@ def check(run: RunFile | str | os.PathLike[str], limits: str | os.PathLike[str])
 
 
 @typed_call()
-def figures(found: RunFile | str | os.PathLike[str]) -> DataFrame:
-    """Every figure of a run, read or named, as a Polars frame, a line each. docs/python.md explains the columns.
+def results(run: RunFile | str | os.PathLike[str]) -> DataFrame:
+    """Return every result of a run, read or named, as a Polars frame, a line each. docs/python.md explains the columns.
 
-    Raises LinkscopeError where it is none.
+    Raises LinkscopeError where it is no run.
     """
-    return _figures(found if isinstance(found, RunFile) else _open_run(Path(found)))
+    return _AnswerRun.of(run).results
 
 
 @typed_call()
 def load(*patterns: str | os.PathLike[str]) -> DataFrame:
-    """The figures of many runs, files, folders or patterns such as "runs/*.jsonl", as one Polars frame.
+    """Return the results of many runs, files, folders or patterns such as "runs/*.jsonl", as one Polars frame.
 
-    The columns of ``figures`` after ``run`` (the file), ``node``, ``host``, ``started`` (UTC) and ``command``.
+    The columns of ``results`` after ``run`` (the file), ``node``, ``host``, ``started`` (UTC) and ``command``.
     Raises LinkscopeError where one is no run file, and where there are none.
     """
     return _load(patterns)
@@ -268,13 +265,11 @@ def load(*patterns: str | os.PathLike[str]) -> DataFrame:
 
 @typed_call()
 def export(*runs: RunFile | str | os.PathLike[str], output: str | os.PathLike[str]) -> None:
-    """Writes what ``load`` gives of the runs, read or named, or folders of them, into one .csv or .parquet file.
+    """Write what ``load`` gives of the runs, read or named, or folders of them, into one .csv or .parquet file.
 
     CSV, which has no lists, holds them as words with spaces between. Raises LinkscopeError.
     """
-    _export(
-        (one for run in runs for one in ([run] if isinstance(run, RunFile) else _open_all([Path(run)]))), Path(output)
-    )
+    _export(_runs_of(runs), Path(output))
 
 
 @typed_call()
@@ -356,6 +351,6 @@ def _new_folder() -> Iterator[Path]:
             folder.rmdir()
 
 
-for _name in ("figures", "render"):
+for _name in ("render", "results"):
     # Packages have these names, too: loading one made it the attribute of `linkscope` that users call.
     setattr(linkscope, _name, globals()[_name])

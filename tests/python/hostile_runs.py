@@ -19,13 +19,13 @@ from xml.etree import ElementTree
 
 from workload_rows import HALO, line, pattern_rows, workload_case
 
-from linkscope.analysis.frames import export, of_run
 from linkscope.answers.calibrate import answer as calibrate
 from linkscope.answers.check import limits_of
 from linkscope.answers.compare import answer as compare
 from linkscope.answers.questions import ask
 from linkscope.codecs.tuner import formats
 from linkscope.errors import LinkscopeError
+from linkscope.figures.export import export
 from linkscope.figures.run import Run
 from linkscope.notebook import displays
 from linkscope.render import render as as_form
@@ -113,10 +113,10 @@ def outcome(path: Path, good: RunFile) -> str:
         if len(str(error).splitlines()) != 1:
             raise
         return "refused"
-    for use in (_shown, _explained, lambda one: page([Run.of(one)]), of_run, _chosen, _analyzed, _checked, _displayed):
+    for use in (_shown, _explained, lambda one: page([Run.of(one)]), _chosen, _analyzed, _checked, _displayed):
         use(run)
     for suffix in (".csv", ".parquet"):
-        export([run], path.with_suffix(suffix))
+        export([Run.of(run)], path.with_suffix(suffix))
     sides = Run.of(good), Run.of(run)
     for pair in (sides, sides[::-1], (sides[1], sides[1])):
         with contextlib.suppress(LinkscopeError):

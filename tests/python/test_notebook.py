@@ -41,8 +41,8 @@ def test_the_notebook_runs_and_shows_what_it_finds(tmp_path: Path, monkeypatch: 
     for value in shown:
         assert getattr(value, "_repr_svg_", value._repr_html_ if hasattr(value, "_repr_html_") else str)()[:1] == "<"
     assert {"ok"} <= {row.status for row in names["run"].rows} <= {"ok", "skipped"}
-    figures = names["figures"]
-    assert 0 < names["best"].height == figures.filter(figures["gbps"].is_not_null())["paths"].n_unique()
+    results = names["results"]
+    assert 0 < names["best"].height == results.filter(results["gbps"].is_not_null())["paths"].n_unique()
     assert names["page"].stat().st_size
     assert not list(tmp_path.iterdir())
     shutil.rmtree(names["run"].path.parent)

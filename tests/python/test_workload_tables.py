@@ -20,13 +20,13 @@ from test_page import Elements
 
 import linkscope
 from linkscope.analysis.figures import figures
-from linkscope.analysis.frames import export
 from linkscope.analysis.headline import headline
 from linkscope.analysis.overview import overview
 from linkscope.answers.answer import Answer
 from linkscope.answers.best import ANY, choices
 from linkscope.answers.compare import answer as compare
 from linkscope.errors import LinkscopeError
+from linkscope.figures.export import export
 from linkscope.figures.run import Run
 from linkscope.render.page import page as render
 from linkscope.report import terminal
@@ -93,7 +93,7 @@ def test_figures_have_the_workload_and_its_parts() -> None:
 
 
 def test_an_export_has_a_column_for_each_part(tmp_path: Path) -> None:
-    export([run_of(some.halo_rows())], tmp_path / "a.csv")
+    export([Run.of(run_of(some.halo_rows()))], tmp_path / "a.csv")
     with (tmp_path / "a.csv").open(encoding="utf-8") as stream:
         lines = list(csv.DictReader(stream))
     assert float(lines[0]["wait_s"]) == pytest.approx(0.0123, rel=0.01)

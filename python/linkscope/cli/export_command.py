@@ -23,14 +23,15 @@ def export(
         Path, typer.Option("-o", "--output", help="File to write, .csv or .parquet; - prints CSV.", show_default=False)
     ],
 ) -> int:
-    """Write the figures of runs as one table, CSV or Parquet. A line per figure, units in the names of columns."""
-    from linkscope.analysis.frames import export as write
-    from linkscope.analysis.frames import exported
-    from linkscope.results.run_files import open_all
+    """Write the results of runs as one table, CSV or Parquet. A line per result, units in the names of columns."""
+    from linkscope.figures.export import export as write
+    from linkscope.figures.export import exported
+    from linkscope.figures.run import Run
+    from linkscope.results.run_files import named
 
-    runs = open_all(run_files)
+    runs = map(Run.of, named(run_files))
     if str(output) == "-":
-        sys.stdout.write(exported(runs, ".csv").decode())
+        sys.stdout.write(exported(runs).decode())
         return 0
     write(runs, output)
     err().print(f"wrote {output}", highlight=False)
