@@ -148,4 +148,4 @@ def test_an_answered_send_is_no_latency_of_one_way() -> None:
     halved = timed("mpi", 8, 2e-6, call="ping-pong")
     for rows, known in (([sent], {}), ([sent, halved], {"gpu": pytest.approx(2e-6)})):
         run = Run(made.run(found=rows))
-        assert {kind: one.seconds for kind, one in best_latencies(usable(run), run.rows).items()} == known
+        assert {kind: seconds for kind, (seconds, _) in best_latencies(usable(run), run.rows).items()} == known

@@ -5,10 +5,11 @@ from __future__ import annotations
 import modelled_run as made
 import pytest
 
-from linkscope.answers.analyze.collectives import LeastLatency, collectives, turning
+from linkscope.answers.analyze.collectives import collectives, turning
 from linkscope.answers.analyze.comparing import usable
 from linkscope.figures.run import Run
 from linkscope.results.row import Row
+from linkscope.statistics.interval import Interval
 
 ALPHA, BETA = 8e-6, 100e9
 
@@ -26,7 +27,7 @@ def reduced(size: int, figure: str) -> Row:
 def test_latency_bound_turn_and_bandwidth() -> None:
     sizes = [64 << power for power in range(0, 25, 2)]
     rows = [reduced(size, figure) for size in sizes for figure in ("latency", "bus")]
-    (line,) = collectives(usable(Run(made.run(found=rows))), {"gpu": LeastLatency(2e-6, "ping-pong")}).to_dicts()
+    (line,) = collectives(usable(Run(made.run(found=rows))), {"gpu": (2e-6, "ping-pong")}).to_dicts()
     assert line["latency_seconds"] == pytest.approx(ALPHA, rel=0.01)
     assert (line["passes"], line["bound_method"]) == (2, "ping-pong")
     assert line["of_bound"] == pytest.approx(ALPHA / 4e-6, rel=0.01)
@@ -37,11 +38,9 @@ def test_latency_bound_turn_and_bandwidth() -> None:
 
 
 def test_large_sizes_alone_are_no_latency() -> None:
-    (line,) = collectives(
-        usable(Run(made.run(found=[reduced(1 << 24, "bus")]))), {"gpu": LeastLatency(2e-6, "x")}
-    ).to_dicts()
+    (line,) = collectives(usable(Run(made.run(found=[reduced(1 << 24, "bus")]))), {"gpu": (2e-6, "x")}).to_dicts()
     assert (line["latency_seconds"], line["of_bound"], line["linear_bytes"]) == (None, None, None)
 
 
 def test_time_that_never_doubles_does_not_turn() -> None:
-    assert turning([(64, 1.0, 1.0, 1.0), (1024, 1.5, 1.5, 1.5)]) is None
+    assert turning([(64, Interval(1.0, 1.0, 1.0)), (1024, Interval(1.5, 1.5, 1.5))]) is None

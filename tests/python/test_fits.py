@@ -13,7 +13,7 @@ import pytest
 import linkscope
 from linkscope.answers.analyze.comparing import usable
 from linkscope.answers.analyze.fits import fits
-from linkscope.answers.analyze.saturation import Rate, falls, reaching, saturation
+from linkscope.answers.analyze.saturation import falls, reaching, saturation
 from linkscope.figures.run import Run
 from linkscope.results.row import Row
 from linkscope.results.run_file import RunFile
@@ -36,8 +36,8 @@ def line(alpha: float, gbps: float) -> Callable[[int], float]:
     return lambda size: alpha + size / gbps * 1e-9
 
 
-def rate(size: int, gbps: float, low: float, high: float) -> Rate:
-    return Rate(size, Interval(gbps, low, high))
+def rate(size: int, gbps: float, low: float, high: float) -> tuple[int, Interval]:
+    return size, Interval(gbps, low, high)
 
 
 def usable_of(run: RunFile) -> polars.DataFrame:
@@ -106,14 +106,15 @@ def test_saturation_lies_between_measured_sizes_and_holds_for_good() -> None:
         rate(16 * KIB, 70, 69, 71),
         rate(64 * KIB, 100, 99, 101),
     ]
-    middle, low, high = reaching(dips, 0.8) or (0, 0, 0)
-    assert (low, high) == (16 * KIB, 64 * KIB)
-    assert low < middle < high
+    found = reaching(dips, 0.8)
+    assert found is not None
+    assert (found.low, found.high) == (16 * KIB, 64 * KIB)
+    assert found.low < found.value < found.high
     assert reaching(dips, 0.4) is None
 
 
 def test_rates_of_nothing_have_no_logarithm() -> None:
-    assert reaching([rate(1024, 0, 0, 0), rate(4096, 2, 0, 3)], 0.5) == (4096, 1024, 4096)
+    assert reaching([rate(1024, 0, 0, 0), rate(4096, 2, 0, 3)], 0.5) == Interval(4096, 1024, 4096)
 
 
 def test_uncertain_rates_widen_where_saturation_may_lie() -> None:
@@ -123,8 +124,9 @@ def test_uncertain_rates_widen_where_saturation_may_lie() -> None:
         rate(16 * KIB, 90, 60, 120),
         rate(64 * KIB, 100, 90, 110),
     ]
-    _, low, high = reaching(wide, 0.8) or (0, 0, 0)
-    assert (low, high) == (KIB, 64 * KIB)
+    found = reaching(wide, 0.8)
+    assert found is not None
+    assert (found.low, found.high) == (KIB, 64 * KIB)
 
 
 def test_a_rate_that_still_rises_has_lower_bounds_only() -> None:

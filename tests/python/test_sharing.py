@@ -195,4 +195,4 @@ def test_a_loss_beside_a_copy_from_a_gpu_is_judged(source: str, rate: float, ver
 def test_sets_that_differ_in_devices_stand_in_one_line(contended: RunFile) -> None:
     every, shown = linkscope.analyze(contended, "scaling").tables
     assert every.detail
-    assert shown.frame["results"].sum() == every.frame.height > shown.frame.height
+    assert shown.frame["sets"].sum() == every.frame.height > shown.frame.height

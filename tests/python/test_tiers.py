@@ -73,5 +73,5 @@ def test_noise_alone_makes_no_class() -> None:
 def test_recorded_healthy_nodes_have_no_pair_off(path: Path) -> None:
     run = Run.of(path)
     found = tiers(usable(run), run.paths)
-    assert OFF not in found["agree"].to_list()
+    assert found.is_empty() or OFF not in found["agree"].to_list()
     assert found.is_empty() or found.group_by("movement", "role", "method", "bytes").len()["len"].max() == 1

@@ -6,18 +6,9 @@ from typing import Any
 
 import polars
 
-from linkscope.answers.analyze.answered import Inquiry, answered
-from linkscope.answers.analyze.comparing import (
-    DESCRIBED,
-    alike,
-    alone,
-    named_values,
-    usable,
-    with_cost,
-    with_ratio,
-)
-from linkscope.answers.answer import Answer, Column, Kind
-from linkscope.figures.run import Run
+from linkscope.answers.analyze import comparing as by
+from linkscope.answers.analyze.inquiry import Inquiry, columns
+from linkscope.answers.answer import Column, Kind
 from linkscope.machine.paths import natural
 from linkscope.messages.finding import Finding, note
 
@@ -25,13 +16,8 @@ Json = dict[str, Any]
 
 _ENDS = ("source", "source_memory", "destination", "destination_memory", "executor")
 _PAIR = ("between", "a", "a_memory", "b", "b_memory", "driver")
-_KIND = (*alike("movement", "tier", "role", "memories"), "bytes")
+_KIND = (*by.alike("movement", "tier", "role", "memories"), "bytes")
 GPUS, HOST, NUMA = "gpus", "host", "numa"
-
-
-def answer(run: Run) -> Answer:
-    """Return which pairs of devices are faster in one direction."""
-    return answered(_QUESTION, run, anisotropy(usable(run)))
 
 
 def anisotropy(results: polars.DataFrame) -> polars.DataFrame:
@@ -42,29 +28,21 @@ def anisotropy(results: polars.DataFrame) -> polars.DataFrame:
     1.05 where the way back takes 5% longer, with its 95% interval; of rates and of latencies alike. ``beyond``: true
     where the ratio is beyond noise, null where noise leaves it open, false within 1%.
     """
-    usable_ones = with_cost(
-        alone(results).filter(
-            polars.col("figure").is_in(("first", "latency")),
-            polars.col("source").is_not_null() & polars.col("destination").is_not_null(),
-            polars.col("source") != polars.col("destination"),
-        )
+    single = by.with_cost(by.alone(results)).filter(
+        polars.col("figure").is_in(("first", "latency")) & (polars.col("source") != polars.col("destination"))
     )
-    ends = usable_ones.select(_ENDS).unique(maintain_order=True)
-    told = polars.DataFrame(
+    ends = single.select(_ENDS).unique(maintain_order=True)
+    pairs = polars.DataFrame(
         [{**line, **_pair(line)} for line in ends.iter_rows(named=True)],
         schema=dict.fromkeys((*_ENDS, *_PAIR, "direction"), polars.String),
     )
-    placed = usable_ones.join(told, on=_ENDS, nulls_equal=True, maintain_order="left")
-    directions = {
-        name: placed.filter(polars.col("direction") == name).unique([*_PAIR, *_KIND], keep="first", maintain_order=True)
-        for name in ("there", "back")
-    }
-    both = directions["there"].join(
-        directions["back"], on=[*_PAIR, *_KIND], suffix="_back", nulls_equal=True, maintain_order="left"
-    )
-    found = with_ratio(both, "_back", "", ("between", "driver", *_KIND), "ratio")
-    values = named_values({"": "there", "_back": "back"})
-    return found.select(*_PAIR, *DESCRIBED, "bytes", "unit", *values, "^ratio(_low|_high)?$", "beyond")
+    placed = single.join(pairs, on=_ENDS, nulls_equal=True, maintain_order="left")
+    placed = placed.unique([*_PAIR, *_KIND, "direction"], keep="first", maintain_order=True)
+    there, back = (placed.filter(polars.col("direction") == one) for one in ("there", "back"))
+    both = there.join(back, on=[*_PAIR, *_KIND], suffix="_back", nulls_equal=True, maintain_order="left")
+    found = by.with_ratio(both, "_back", "", ("between", "driver", *_KIND), "ratio")
+    values = by.named_values({"": "there", "_back": "back"})
+    return found.select(*_PAIR, *by.DESCRIBED, "bytes", "unit", *values, "^ratio(_low|_high)?$", "beyond")
 
 
 def _pair(line: Json) -> Json:
@@ -73,52 +51,38 @@ def _pair(line: Json) -> Json:
     gpus = [device.startswith("gpu:") for device, _ in ends]
     there = gpus == [False, True] or (gpus[0] == gpus[1] and natural(ends[0][0]) < natural(ends[1][0]))
     (a, a_memory), (b, b_memory) = ends if there else ends[::-1]
-    role = "push" if line["executor"] == line["source"] else "pull"
     between = GPUS if all(gpus) else HOST if any(gpus) else NUMA
-    return {
-        **{"between": between, "driver": line["executor"] if between == HOST else role},
-        **{"a": a, "a_memory": a_memory, "b": b, "b_memory": b_memory, "direction": "there" if there else "back"},
-    }
+    driver = line["executor"] if between == HOST else "push" if line["executor"] == line["source"] else "pull"
+    pair = dict(zip(_PAIR, (between, a, a_memory, b, b_memory, driver), strict=True))
+    return {**pair, "direction": "there" if there else "back"}
 
 
 def _conclude(frame: polars.DataFrame) -> Finding:
-    unclear = frame["beyond"].null_count()
-    faster = _ordered(frame.filter("beyond"))
+    facts = {"results": frame.height, "unclear": frame["beyond"].null_count()}
+    faster = frame.filter("beyond")
     if faster.is_empty():
-        code = "analyze.anisotropy-unclear" if unclear else "analyze.anisotropy-none"
-        return note(code, results=frame.height, unclear=unclear)
-    most = _shown(faster).row(0, named=True)
-    facts = {"results": frame.height, "faster": faster.height, "unclear": unclear}
-    return note("analyze.anisotropy-faster", **facts, most=most["by"], path=most["faster"], method=most["method"])
+        return note("analyze.anisotropy-unclear" if facts["unclear"] else "analyze.anisotropy-none", **facts)
+    most = faster.row(0, named=True)
+    return note("analyze.anisotropy-faster", **facts, faster=faster.height, most=most["by"], path=most["faster"])
 
 
-def _ordered(frame: polars.DataFrame) -> polars.DataFrame:
-    """Return the telling lines first."""
-    clear = polars.col("beyond").replace_strict({True: 0, None: 1, False: 2}, return_dtype=polars.Int8)
-    return frame.sort(clear, -polars.col("ratio").log().abs(), maintain_order=True)
-
-
-def _shown(frame: polars.DataFrame) -> polars.DataFrame:
-    longer = polars.col("ratio") > 1
-    faster = polars.when(longer).then(polars.format("{}>{}", "a", "b")).otherwise(polars.format("{}>{}", "b", "a"))
+def _order(frame: polars.DataFrame) -> polars.DataFrame:
+    """Return the telling lines first, with the faster direction and by how much it is."""
     states = {True: "faster", None: "unclear", False: "alike"}
+    path, reverse = (polars.format("{}>{}", *ends) for ends in (("a", "b"), ("b", "a")))
     return frame.with_columns(
-        polars.format("{}>{}", "a", "b").alias("path"),
-        faster.alias("faster"),
+        path.alias("path"),
+        polars.when(polars.col("ratio") > 1).then(path).otherwise(reverse).alias("faster"),
         (polars.max_horizontal("ratio", 1 / polars.col("ratio")) - 1).alias("by"),
         polars.col("beyond").replace_strict(states, return_dtype=polars.String).alias("state"),
-    )
+    ).sort(by.TELLING_FIRST, -polars.col("by"), maintain_order=True)
 
 
-_QUESTION = Inquiry(
+answer = Inquiry(
     key="analyze.anisotropy",
+    find=lambda run: anisotropy(by.usable(run)),
     conclude=_conclude,
-    columns=(
-        Column("there", Kind.VALUE),
-        Column("back", Kind.VALUE),
-        Column("by", Kind.CHANGE),
-        Column("state"),
-    ),
+    columns=(*columns(Kind.VALUE, "there", "back"), Column("by", Kind.CHANGE), Column("state")),
     names=("path", "called"),
-    order=lambda frame: _shown(_ordered(frame)),
+    order=_order,
 )

@@ -4,76 +4,50 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
 import polars
 
-from linkscope.answers.analyze.answered import Inquiry, answered
-from linkscope.answers.analyze.comparing import DESCRIBED, alike, alone, usable
-from linkscope.answers.answer import Answer, Column, Kind
-from linkscope.figures.columns import SCHEMA as RESULTS
+from linkscope.answers.analyze import comparing as by
+from linkscope.answers.analyze.inquiry import Inquiry
+from linkscope.answers.answer import Column, Kind
+from linkscope.figures.collective import PASSES
 from linkscope.figures.run import Run
 from linkscope.machine.traits import method_traits
 from linkscope.messages.finding import Finding, note
 from linkscope.results.row import Row
+from linkscope.statistics.interval import Interval
 
 Json = dict[str, Any]
+Times = Sequence[tuple[int, Interval]]
+"""Seconds by size in bytes, ascending."""
 
-PASSES = {"reduce": 1, "broadcast": 1, "all-reduce": 2, "reduce-scatter": 2, "all-gather": 2}
-"""Communication passes as schieffer24, section VI, counts them; it has no word on the other kinds."""
 MOST_MESSAGE = 64
 """Bytes: a larger message is no measure of latency alone."""
 LINEAR = 2.0
 """Times the time of the smallest size: as much for the bytes as for the latency."""
 LATENCY_BYTES = 4096
 """Up to so many bytes a time counts as latency."""
-_SERIES = (*alike("figure"), "members")
-_KEY = tuple(name for name in (*DESCRIBED, "collective", "members") if name != "figure")
-SCHEMA: dict[str, Any] = {
-    **{name: RESULTS[name] for name in _KEY},
-    **{"sizes": polars.Int32, "smallest_bytes": polars.Int64},
-    **dict.fromkeys(("latency_seconds", "latency_seconds_low", "latency_seconds_high"), polars.Float64),
-    **{"bound_seconds": polars.Float64, "passes": polars.Int32, "bound_method": polars.String},
-    **dict.fromkeys(("of_bound", "linear_bytes", "linear_bytes_low", "linear_bytes_high"), polars.Float64),
-    **{"bus_gbps": polars.Float64, "bus_bytes": polars.Int64, "peak_gbps": polars.Float64, "of_peak": polars.Float64},
-    "bound_by": polars.String,
-}
+_SERIES = (*by.alike("figure"), "members")
+_BUS = {"bus_gbps": "gbps", "bus_bytes": "bytes", **{name: name for name in ("peak_gbps", "of_peak", "bound_by")}}
 
 
-@dataclass(frozen=True)
-class LeastLatency:
-    """The shortest of a run between two devices of one kind; ``method`` gave it."""
+def best_latencies(results: polars.DataFrame, rows: Mapping[str, Row]) -> dict[str, tuple[float, str]]:
+    """Return by kind of device (gpu, numa) the least time of a small message between two of them, and its method.
 
-    seconds: float
-    method: str
-
-
-def answer(run: Run) -> Answer:
-    """Return how near collectives come to their bounds."""
-    results = usable(run)
-    return answered(_QUESTION, run, collectives(results, best_latencies(results, run.rows)))
-
-
-def best_latencies(results: polars.DataFrame, rows: Mapping[str, Row]) -> dict[str, LeastLatency]:
-    """Return by kind of device (gpu, numa) the shortest time of a small message between two of them, alone.
-
-    Between two GPUs, or two processes on host memory, of one host; of tests shown as a latency. A message that is
-    answered counts by its ping-pong alone: others take a round trip.
+    Between two GPUs, or two processes on host memory, of one host, alone; of tests shown as a latency. A message that
+    is answered counts by its ping-pong alone: others take a round trip.
     """
-    small = alone(results).filter(
-        polars.col("figure") == "latency",
+    small = by.alone(results).filter(
+        (polars.col("figure") == "latency") & (polars.col("hosts") == ""),
         polars.col("bytes").is_between(1, MOST_MESSAGE),
-        polars.col("hosts") == "",
         polars.col("source").is_not_null() & polars.col("destination").is_not_null(),
     )
-    best: dict[str, LeastLatency] = {}
+    best: dict[str, tuple[float, str]] = {}
     for line in small.select("id", "method", "seconds").sort("seconds", maintain_order=True).iter_rows(named=True):
-        kind = _kind(rows[line["id"]].case)
-        if kind and kind not in best:
-            best[kind] = LeastLatency(line["seconds"], line["method"])
-    return best
+        best.setdefault(_kind(rows[line["id"]].case), (line["seconds"], line["method"]))
+    return {kind: least for kind, least in best.items() if kind}
 
 
 def _kind(case: Json) -> str:
@@ -88,7 +62,7 @@ def _kind(case: Json) -> str:
     return "numa" if kinds == {"numa"} and source.get("rank", 0) != destination.get("rank", 0) else ""
 
 
-def collectives(results: polars.DataFrame, latencies: Mapping[str, LeastLatency]) -> polars.DataFrame:
+def collectives(results: polars.DataFrame, latencies: Mapping[str, tuple[float, str]]) -> polars.DataFrame:
     """Return a line for each collective, interface and way of launching it, in the run's order.
 
     ``latency_seconds`` is that of the smallest size, at most 4 KiB; ``bound_seconds`` schieffer24's: passes times the
@@ -97,67 +71,58 @@ def collectives(results: polars.DataFrame, latencies: Mapping[str, LeastLatency]
     interpolated on logarithms, ``low`` and ``high`` being the measured sizes around it. ``bus_gbps``: the best bus
     bandwidth, at ``bus_bytes``; ``of_peak``: over what no algorithm can exceed.
     """
-    series = alone(results).filter(polars.col("collective").is_not_null(), polars.col("seconds_low") > 0)
-    lines = [_line(one.sort("bytes"), latencies) for _, one in series.group_by(_SERIES, maintain_order=True)]
-    found = [line for line in lines if line["bus_gbps"] is not None or "latency_seconds" in line]
-    return polars.DataFrame(found, schema=SCHEMA, orient="row")
+    series = by.alone(results).filter(polars.col("collective").is_not_null(), polars.col("seconds_low") > 0)
+    lines = (_line(one.sort("bytes"), latencies) for _, one in series.group_by(_SERIES, maintain_order=True))
+    return by.frame_of(line for line in lines if line["bus_gbps"] is not None or line["latency_seconds"] is not None)
 
 
-def _line(series: polars.DataFrame, latencies: Mapping[str, LeastLatency]) -> Json:
+def _line(series: polars.DataFrame, latencies: Mapping[str, tuple[float, str]]) -> Json:
     times = series.unique("bytes", keep="first", maintain_order=True)
     smallest = times.row(0, named=True)
-    bus = series.filter(polars.col("figure") == "bus").sort("gbps", descending=True).head(1)
-    best = bus.row(0, named=True) if bus.height else {}
+    bus = series.filter(polars.col("figure") == "bus").sort("gbps", descending=True).head(1).to_dicts()
+    small = smallest["bytes"] <= LATENCY_BYTES
+    kind = smallest["members"].partition(":")[0] if not smallest["hosts"] else ""
+    least, method = latencies.get(kind, (0.0, ""))
+    passes = PASSES.get(smallest["collective"])
+    bound = passes * least if passes and small and least > 0 else None
+    known = [(line["bytes"], by.interval(line, "seconds")) for line in times.iter_rows(named=True)]
     return {
-        **{name: smallest[name] for name in _KEY},
+        **{name: smallest[name] for name in (*by.DESCRIBED, "collective", "members") if name != "figure"},
         **{"sizes": times.height, "smallest_bytes": smallest["bytes"]},
-        **(_of_latency(smallest, times, latencies) if smallest["bytes"] <= LATENCY_BYTES else {}),
-        **{"bus_gbps": best.get("gbps"), "bus_bytes": best.get("bytes")},
-        **{name: best.get(name) for name in ("peak_gbps", "of_peak", "bound_by")},
+        **by.spread("latency_seconds", known[0][1] if small else None),
+        **by.spread("linear_bytes", turning(known) if small else None),
+        **{"bound_seconds": bound, "of_bound": smallest["seconds"] / bound if bound else None},
+        **{"passes": passes if bound else None, "bound_method": method if bound else None},
+        **{name: bus[0][column] if bus else None for name, column in _BUS.items()},
     }
 
 
-def _of_latency(smallest: Json, times: polars.DataFrame, latencies: Mapping[str, LeastLatency]) -> Json:
-    latency = latencies.get(smallest["members"].partition(":")[0]) if not smallest["hosts"] else None
-    passes = PASSES.get(smallest["collective"])
-    linear = turning(list(times.select("bytes", "seconds", "seconds_low", "seconds_high").iter_rows()))
-    told = {f"latency_{name}": smallest[name] for name in ("seconds", "seconds_low", "seconds_high")}
-    told |= dict(zip(("linear_bytes", "linear_bytes_low", "linear_bytes_high"), linear or (), strict=False))
-    if latency is None or passes is None or latency.seconds <= 0:
-        return told
-    bound = passes * latency.seconds
-    of_bound = smallest["seconds"] / bound
-    return {**told, "bound_seconds": bound, "passes": passes, "bound_method": latency.method, "of_bound": of_bound}
+def turning(times: Times) -> Interval | None:
+    """Return the size from where on the time is above ``LINEAR`` times the first for good, with its bounds.
 
-
-def turning(times: Sequence[tuple[int, float, float, float]]) -> tuple[float, float, float] | None:
-    """Return, from (bytes, seconds, low, high) by size, where the time passes ``LINEAR`` times the first for good.
-
-    Beside it stand the measured sizes between which that surely is. None where it never does, or sizes begin with 0.
+    These are the measured sizes between which that surely is. None where it never is, or sizes begin with 0.
     """
-    if len(times) < 2 or times[0][0] <= 0 or times[-1][1] < LINEAR * times[0][1]:
+    (smallest, first), (_, last) = times[0], times[-1]
+    if len(times) < 2 or smallest <= 0 or last.value < LINEAR * first.value:
         return None
-    _, first, first_low, first_high = times[0]
-    for (size, time, _, _), (larger, longer, _, _) in reversed(list(pairwise(times))):
-        if time < LINEAR * first <= longer:
-            share = math.log(LINEAR * first / time) / math.log(longer / time)
-            below = [one for one, _, _, high in times if one <= size and high < LINEAR * first_low]
-            above = [one for one, _, low, _ in times if one >= larger and low > LINEAR * first_high]
-            middle = size * (larger / size) ** share
-            return middle, max(below, default=times[0][0]), min(above, default=times[-1][0])
+    for (size, time), (larger, longer) in reversed(list(pairwise(times))):
+        if time.value < LINEAR * first.value <= longer.value:
+            share = math.log(LINEAR * first.value / time.value) / math.log(longer.value / time.value)
+            below = [one for one, at in times if one <= size and at.high < LINEAR * first.low]
+            above = [one for one, at in times if one >= larger and at.low > LINEAR * first.high]
+            low, high = max(below, default=smallest), min(above, default=times[-1][0])
+            return Interval(size * (larger / size) ** share, low, high)
     return None
 
 
 def _conclude(frame: polars.DataFrame) -> Finding:
-    bound, peak = frame["of_bound"].drop_nulls(), frame["of_peak"].drop_nulls()
-    turns = frame["linear_bytes"].drop_nulls()
+    bound, peak, turns = (frame[name].drop_nulls() for name in ("of_bound", "of_peak", "linear_bytes"))
     if bound.len():
         facts = {"low": bound.min(), "high": bound.max()}
-        if peak.len():
-            return note("analyze.collectives-both", **facts, peak=peak.max())
-        return note("analyze.collectives-latency", **facts)
+        both = note("analyze.collectives-both", **facts, peak=peak.max() or 0.0)
+        return both if peak.len() else note("analyze.collectives-latency", **facts)
     if peak.len():
-        best = frame.sort("of_peak", nulls_last=True, maintain_order=True).drop_nulls("of_peak").row(-1, named=True)
+        best = frame.drop_nulls("of_peak").sort("of_peak", maintain_order=True).row(-1, named=True)
         facts = {"peak": best["of_peak"], "movement": best["movement"], "way": best["called"]}
         return note("analyze.collectives-bandwidth", **facts)
     if turns.len():
@@ -165,9 +130,14 @@ def _conclude(frame: polars.DataFrame) -> Finding:
     return note("analyze.collectives-none", series=frame.height)
 
 
-_QUESTION = Inquiry(
-    first=6,
+def _find(run: Run) -> polars.DataFrame:
+    results = by.usable(run)
+    return collectives(results, best_latencies(results, run.rows))
+
+
+answer = Inquiry(
     key="analyze.collectives",
+    find=_find,
     conclude=_conclude,
     columns=(
         Column("latency_seconds", Kind.TIME),
@@ -176,4 +146,5 @@ _QUESTION = Inquiry(
         Column("bus_gbps", Kind.NUMBER),
         Column("of_peak", Kind.PERCENT),
     ),
+    first=6,
 )

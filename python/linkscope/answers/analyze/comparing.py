@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import polars
@@ -19,6 +19,9 @@ DESCRIBED = (
 """Columns that say of what a line is. Every frame has them."""
 METHOD = ("role", "method", "parameters", "environment", "memories")
 """Columns that say how, beside those of likeness."""
+TELLING_FIRST = polars.col("beyond").replace_strict({True: 0, None: 1, False: 2}, return_dtype=polars.Int8)
+"""Order of lines of ``with_ratio``: beyond noise, open, alike."""
+BOUNDS = ("", "_low", "_high")
 _RATES, _TIMES = (1e-12, 1e9), (1e-15, 1e9)
 """GB/s and seconds that something can have."""
 
@@ -33,7 +36,7 @@ def usable(run: Run) -> polars.DataFrame:
     possible = [
         polars.col(f"{name}{bound}").is_between(least, most).fill_null(True)
         for name, (least, most) in (("gbps", _RATES), ("seconds", _TIMES))
-        for bound in ("", "_low", "_high")
+        for bound in BOUNDS
     ]
     return run.results.filter(polars.col("status") == "ok", *possible)
 
@@ -46,20 +49,28 @@ def alone(results: polars.DataFrame) -> polars.DataFrame:
 def with_cost(results: polars.DataFrame) -> polars.DataFrame:
     """Return the results that have a cost, in ``cost``, ``cost_low`` and ``cost_high``: a latency or 1 / rate."""
     is_time = polars.col("figure") == "latency"
-    bounds = (("", ""), ("_low", "_high"), ("_high", "_low"))
+    inverse = zip(BOUNDS, (1 / polars.col(f"gbps{bound}") for bound in ("", "_high", "_low")), strict=True)
     costs = [
-        polars.when(is_time)
-        .then(polars.col(f"seconds{bound}"))
-        .otherwise(1 / polars.col(f"gbps{other}"))
-        .alias(f"cost{bound}")
-        for bound, other in bounds
+        polars.when(is_time).then(polars.col(f"seconds{bound}")).otherwise(cost).alias(f"cost{bound}")
+        for bound, cost in inverse
     ]
     return results.with_columns(costs).filter(polars.col("cost_low") > 0)
 
 
-def cost(line: Mapping[str, Any], suffix: str = "") -> Interval:
-    """Return the cost of a line of ``with_cost``."""
-    return Interval(*(line[f"cost{bound}{suffix}"] for bound in ("", "_low", "_high")))
+def interval(line: Mapping[str, Any], name: str, suffix: str = "") -> Interval:
+    """Return a column of a line with its bounds: "gbps", "seconds" or the "cost" of ``with_cost``."""
+    return Interval(*(line[f"{name}{bound}{suffix}"] for bound in BOUNDS))
+
+
+def spread(name: str, found: Interval | None) -> dict[str, float | None]:
+    """Return an interval as the columns ``name``, ``name_low`` and ``name_high``; null where there is none."""
+    values = (found.value, found.low, found.high) if found else (None, None, None)
+    return dict(zip((f"{name}{bound}" for bound in BOUNDS), values, strict=True))
+
+
+def frame_of(lines: Iterable[Mapping[str, Any]]) -> polars.DataFrame:
+    """Return lines, all with the same keys, as a frame; without lines it has no columns."""
+    return polars.DataFrame(list(lines), infer_schema_length=None)
 
 
 def with_ratio(
@@ -69,7 +80,7 @@ def with_ratio(
 
     ``beyond``: whether that is beyond noise among lines alike in the columns ``kind``; null where it is open.
     """
-    ratios = [cost(line, of).over(cost(line, over)) for line in both.iter_rows(named=True)]
+    ratios = [interval(line, "cost", of).over(interval(line, "cost", over)) for line in both.iter_rows(named=True)]
     kinds: dict[tuple[Any, ...], list[int]] = {}
     for number, line in enumerate(both.select(kind).iter_rows()):
         kinds.setdefault(line, []).append(number)
@@ -77,12 +88,11 @@ def with_ratio(
     for members in kinds.values():
         surely = beyond_noise([ratios[number] for number in members], len(ratios))
         beyond |= {one: sure or _open(ratios[one]) for one, sure in zip(members, surely, strict=True)}
-    return both.with_columns(
-        polars.Series(name, [ratio.value - less for ratio in ratios], polars.Float64),
-        polars.Series(f"{name}_low", [ratio.low - less for ratio in ratios], polars.Float64),
-        polars.Series(f"{name}_high", [ratio.high - less for ratio in ratios], polars.Float64),
-        polars.Series("beyond", [beyond[number] for number in range(len(ratios))], polars.Boolean),
-    )
+    spreads = (spread(name, Interval(one.value - less, one.low - less, one.high - less)) for one in ratios)
+    schema = dict.fromkeys((f"{name}{bound}" for bound in BOUNDS), polars.Float64)
+    added = polars.DataFrame(list(spreads), schema=schema)
+    judged = polars.Series("beyond", [beyond[number] for number in range(len(ratios))], polars.Boolean)
+    return polars.concat([both, added, judged.to_frame()], how="horizontal")
 
 
 def _open(ratio: Interval) -> bool | None:

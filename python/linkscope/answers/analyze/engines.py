@@ -4,19 +4,13 @@ from __future__ import annotations
 
 import polars
 
-from linkscope.answers.analyze.answered import Inquiry, answered
-from linkscope.answers.analyze.comparing import DESCRIBED, usable, with_cost, with_ratio
-from linkscope.answers.answer import Answer, Column, Kind
+from linkscope.answers.analyze import comparing as by
+from linkscope.answers.analyze.inquiry import Inquiry
+from linkscope.answers.answer import Column, Kind
 from linkscope.figures.columns import ABOVE_PEAK
-from linkscope.figures.run import Run
 from linkscope.messages.finding import Finding, note
 
 _LINK = ("likeness", "role", "memories")
-
-
-def answer(run: Run) -> Answer:
-    """Return which method gets most out of each kind of link."""
-    return answered(_QUESTION, run, engines(usable(run)))
 
 
 def engines(results: polars.DataFrame) -> polars.DataFrame:
@@ -34,36 +28,27 @@ def engines(results: polars.DataFrame) -> polars.DataFrame:
         polars.col("of_peak").fill_null(0.0) <= ABOVE_PEAK,
         polars.col("gbps_low") > 0,
     )
-    best = (
-        with_cost(single)
-        .sort("gbps", descending=True, maintain_order=True)
-        .unique([*_LINK, "path", "method"], keep="first", maintain_order=True)
-        .with_columns(polars.col("method").n_unique().over(_LINK).alias("methods"))
-        .filter(polars.col("methods") >= 2, polars.len().over(*_LINK, "path") == polars.col("methods"))
-    )
-    median = (
-        best.sort("gbps", maintain_order=True)
-        .group_by(*_LINK, "method", maintain_order=True)
-        .agg(polars.exclude("path", "paths").get((polars.len() - 1) // 2), polars.len().alias("paths"))
-    )
+    best = by.with_cost(single).sort("gbps", descending=True, maintain_order=True)
+    best = best.unique([*_LINK, "path", "method"], keep="first", maintain_order=True)
+    methods = polars.col("method").n_unique().over(_LINK)
+    shared = best.filter((methods >= 2) & (polars.len().over(*_LINK, "path") == methods)).drop("paths")
+    middle = polars.exclude("path").get((polars.len() - 1) // 2)
+    median = shared.sort("gbps").group_by(*_LINK, "method").agg(middle, polars.len().alias("paths"))
     order = single.select(_LINK).unique(maintain_order=True).with_row_index("number")
-    ranked = median.join(order, on=_LINK).sort("number", -polars.col("gbps"), maintain_order=True)
+    ranked = median.join(order, on=_LINK).sort("number", -polars.col("gbps"))
     first = ranked.unique("number", keep="first", maintain_order=True)
     both = ranked.join(first, on="number", suffix="_best", maintain_order="left")
-    found = with_ratio(both, "", "_best", (*_LINK, "method"), "behind", 1.0)
-    return found.select(
-        *DESCRIBED,
-        "paths",
-        polars.col("gbps").alias("ceiling_gbps"),
-        "of_peak",
-        polars.col("method_best").alias("best"),
-        *("behind", "behind_low", "behind_high", "beyond"),
-    )
+    found = by.with_ratio(both, "", "_best", (*_LINK, "method"), "behind", 1.0)
+    ceiling, winner = polars.col("gbps").alias("ceiling_gbps"), polars.col("method_best").alias("best")
+    return found.select(*by.DESCRIBED, "paths", ceiling, "of_peak", winner, "^behind(_low|_high)?$", "beyond")
+
+
+_IS_BEST = polars.col("method") == polars.col("best")
 
 
 def _conclude(frame: polars.DataFrame) -> Finding:
     behind = frame.filter("beyond").sort("behind", maintain_order=True)
-    wins = frame.filter(polars.col("method") == polars.col("best"))
+    wins = frame.filter(_IS_BEST)
     if behind.is_empty():
         return note("analyze.engines-alike", links=wins.height)
     best, count = wins["best"].value_counts(sort=True).row(0)
@@ -72,15 +57,9 @@ def _conclude(frame: polars.DataFrame) -> Finding:
     return note("analyze.engines-best", best=best, wins=count, links=wins.height, **facts)
 
 
-def _shown(frame: polars.DataFrame) -> polars.DataFrame:
-    return frame.with_columns(
-        polars.when(polars.col("method") != polars.col("best")).then(polars.col("behind")).alias("longer"),
-        polars.when(polars.col("beyond").is_null()).then(polars.lit("?")).alias("open"),
-    )
-
-
-_QUESTION = Inquiry(
+answer = Inquiry(
     key="analyze.engines",
+    find=lambda run: engines(by.usable(run)),
     conclude=_conclude,
     columns=(
         Column("ceiling_gbps", Kind.NUMBER),
@@ -88,5 +67,6 @@ _QUESTION = Inquiry(
         Column("longer", Kind.CHANGE, mark="open"),
         Column("paths", Kind.COUNT),
     ),
-    order=_shown,
+    order=lambda frame: frame.with_columns(polars.when(~_IS_BEST).then("behind").alias("longer")),
+    unsure=polars.col("beyond").is_null(),
 )

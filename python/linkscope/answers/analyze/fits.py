@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import polars
 
-from linkscope.answers.analyze.answered import Inquiry, answered
-from linkscope.answers.analyze.comparing import usable
-from linkscope.answers.analyze.size_series import KEY_SCHEMA, size_series
-from linkscope.answers.answer import Answer, Column, Kind
-from linkscope.figures.run import Run
+from linkscope.answers.analyze import comparing as by
+from linkscope.answers.analyze.inquiry import Inquiry, columns
+from linkscope.answers.analyze.size_series import size_series
+from linkscope.answers.answer import Column, Kind
 from linkscope.messages.finding import Finding, note
-from linkscope.results.row import UNKNOWN_FROM
 from linkscope.statistics.hockney import Segment, Timing, hockney
-from linkscope.statistics.interval import Interval
+from linkscope.statistics.interval import UNKNOWN_FROM
 
 Json = dict[str, Any]
 
@@ -22,19 +21,6 @@ NO_LINE = 0.2
 """A line does not describe times that are further from it."""
 SMALL = 64 << 10
 """Bytes: a series that begins beyond does not show the latency of small transfers."""
-_INTERVALS = ("alpha_seconds", "beta_gbps", "half_bytes")
-SCHEMA: dict[str, Any] = {
-    **KEY_SCHEMA,
-    **dict.fromkeys(("segment", "segments", "points"), polars.Int32),
-    **dict.fromkeys(("first_bytes", "last_bytes"), polars.Int64),
-    **{f"{name}{bound}": polars.Float64 for name in _INTERVALS for bound in ("", "_low", "_high")},
-    "misfit": polars.Float64,
-}
-
-
-def answer(run: Run) -> Answer:
-    """Return latency and bandwidth by t = alpha + n / beta."""
-    return answered(_QUESTION, run, fits(usable(run)))
 
 
 def fits(results: polars.DataFrame) -> polars.DataFrame:
@@ -47,64 +33,59 @@ def fits(results: polars.DataFrame) -> polars.DataFrame:
     """
     time = polars.col("seconds")
     widest = polars.max_horizontal(polars.col("seconds_high") / time, time / polars.col("seconds_low"))
-    found: list[Json] = []
-    for key, lines in size_series(results.filter(widest <= UNKNOWN_FROM)):
-        times = lines.select("bytes", "seconds", "seconds_low", "seconds_high").iter_rows()
-        segments = hockney([Timing(size, Interval(*bounds)) for size, *bounds in times])
-        found += [
-            {**key, "segment": number, "segments": len(segments), **_line(segment)}
-            for number, segment in enumerate(segments, start=1)
-        ]
-    return polars.DataFrame(found, schema=SCHEMA, orient="row")
+    return by.frame_of(_lines(results.filter(widest <= UNKNOWN_FROM)))
+
+
+def _lines(results: polars.DataFrame) -> Iterator[Json]:
+    for key, lines in size_series(results):
+        times = [Timing(line["bytes"], by.interval(line, "seconds")) for line in lines.iter_rows(named=True)]
+        segments = hockney(times)
+        for number, segment in enumerate(segments, start=1):
+            yield {**key, "segment": number, "segments": len(segments), **_line(segment)}
 
 
 def _line(segment: Segment) -> Json:
-    found = (segment.alpha, segment.beta and segment.beta.scaled(1e-9), segment.half)
-    bounds = {
-        f"{name}{bound}": value
-        for name, one in zip(_INTERVALS, found, strict=True)
-        if one is not None
-        for bound, value in (("", one.value), ("_low", one.low), ("_high", one.high))
+    return {
+        **{"points": segment.points, "first_bytes": segment.first, "last_bytes": segment.last},
+        **by.spread("alpha_seconds", segment.alpha),
+        **by.spread("beta_gbps", segment.beta.scaled(1e-9) if segment.beta else None),
+        **by.spread("half_bytes", segment.half),
+        "misfit": segment.misfit,
     }
-    sizes = {"points": segment.points, "first_bytes": segment.first, "last_bytes": segment.last}
-    return {**sizes, **bounds, "misfit": segment.misfit}
 
 
 def _conclude(frame: polars.DataFrame) -> Finding:
     series = frame.filter(polars.col("segment") == 1)
     fitting = series.filter(polars.col("misfit") <= NO_LINE)
-    straight = fitting.filter(polars.col("segments") == 1).height
-    good = fitting.filter(polars.col("first_bytes") <= SMALL, polars.col("alpha_seconds_low") > 0)
-    facts = {"straight": straight, "series": series.height}
-    if good.is_empty():
+    facts = {"straight": fitting.filter(polars.col("segments") == 1).height, "series": series.height}
+    times = fitting.filter(polars.col("first_bytes") <= SMALL, polars.col("alpha_seconds_low") > 0)["alpha_seconds"]
+    if times.is_empty():
         return note("analyze.fits-none", **facts)
-    times = good["alpha_seconds"]
     return note("analyze.fits-latency", fastest=times.min(), slowest=times.max(), **facts)
 
 
-def _shown(frame: polars.DataFrame) -> polars.DataFrame:
+def _order(frame: polars.DataFrame) -> polars.DataFrame:
     """Return the frame with what a line surely says: nothing where it misses times, no alpha that may be 0."""
     fits = polars.col("misfit") <= NO_LINE
     positive = fits & (polars.col("alpha_seconds_low") > 0)
     return frame.with_columns(
         polars.when(polars.col("segments") > 1).then(polars.concat_list("first_bytes", "last_bytes")).alias("sizes"),
-        polars.when(positive).then(polars.col("alpha_seconds")).alias("alpha"),
-        *(polars.when(positive).then(polars.col(f"alpha_seconds_{b}")).alias(f"alpha_{b}") for b in ("low", "high")),
-        *(polars.when(fits).then(polars.col(f"beta_gbps{b}")).alias(f"beta{b}") for b in ("", "_low", "_high")),
-        polars.when(fits).then(polars.col("half_bytes")).alias("half"),
-        polars.when(~fits).then(polars.lit("no")).otherwise(polars.lit("yes")).alias("line"),
+        *(polars.when(positive).then(f"alpha_seconds{bound}").alias(f"alpha{bound}") for bound in by.BOUNDS),
+        *(polars.when(fits).then(f"beta_gbps{bound}").alias(f"beta{bound}") for bound in by.BOUNDS),
+        polars.when(fits).then("half_bytes").alias("half"),
     )
 
 
-_QUESTION = Inquiry(
+answer = Inquiry(
     key="analyze.fits",
+    find=lambda run: fits(by.usable(run)),
     conclude=_conclude,
     columns=(
         Column("sizes", Kind.SIZE),
-        Column("alpha", Kind.TIME, interval=True),
-        Column("beta", Kind.NUMBER, interval=True),
-        Column("half", Kind.SIZE, detail=True),
+        *columns(Kind.TIME, "alpha", interval=True),
+        *columns(Kind.NUMBER, "beta", interval=True),
+        *columns(Kind.SIZE, "half", detail=True),
     ),
     names=("path", "called"),
-    order=_shown,
+    order=_order,
 )

@@ -7,9 +7,9 @@ from typing import Any
 
 import polars
 
-from linkscope.answers.analyze.answered import Inquiry, answered
-from linkscope.answers.analyze.comparing import DESCRIBED
-from linkscope.answers.answer import Answer, Column, Kind
+from linkscope.answers.analyze import comparing as by
+from linkscope.answers.analyze.inquiry import Inquiry, columns
+from linkscope.answers.answer import Column, Kind
 from linkscope.answers.row_times import time_of
 from linkscope.figures.run import Run
 from linkscope.machine.traits import memory_traits, method_traits
@@ -29,16 +29,6 @@ _LAYER_ALONE = ("backend", "non_blocking", "launch")
 """Parameters that one of the two interfaces alone has, and that make neither's work another."""
 _APART = ("not held back", "in transparent huge")
 """The engine's notes of a row whose time holds launches, and of memory in huge pages: both rows have it, or neither."""
-_ADDED: dict[str, Any] = {
-    **{"id": polars.String, "raw": polars.String},
-    **dict.fromkeys(("layer_s", "raw_s", "added_s", "added_s_low", "added_s_high", "ratio"), polars.Float64),
-    "clear": polars.Boolean,
-}
-
-
-def answer(run: Run) -> Answer:
-    """Return what a layer adds to the method that it calls."""
-    return answered(_QUESTION, run, layers(run))
 
 
 def layers(run: Run) -> polars.DataFrame:
@@ -47,9 +37,9 @@ def layers(run: Run) -> polars.DataFrame:
     ``raw``: the method below. ``added_s``: what the layer adds in seconds, below zero where it is faster, with bounds
     by the two 95% intervals. ``clear``: the two differ.
     """
-    found = polars.DataFrame(list(_pairs(run.rows.values())), schema=_ADDED, orient="row")
-    lines = run.results.unique("id", keep="first").select("id", *DESCRIBED, "path", "bytes")
-    return found.join(lines, on="id", how="inner", maintain_order="left").select(*DESCRIBED, "path", "bytes", *_ADDED)
+    found = by.frame_of(_pairs(run.rows.values()))
+    lines = run.results.unique("id", keep="first").select("id", *by.DESCRIBED, "path", "bytes")
+    return found.join(lines, on="id", maintain_order="left") if found.height else found
 
 
 def _pairs(rows: Iterable[Row]) -> Iterable[Json]:
@@ -73,11 +63,10 @@ def _added(above: Interval, below: Interval) -> Json:
     """Return the difference, whose bounds are those of the ratio and no further than the two intervals' ends."""
     ratio = above.over(below)
     low, high = (below.value * (bound - 1) for bound in (ratio.low, ratio.high))
-    return {
-        **{"layer_s": above.value, "raw_s": below.value, "added_s": above.value - below.value, "ratio": ratio.value},
-        **{"added_s_low": max(low, above.low - below.high), "added_s_high": min(high, above.high - below.low)},
-        "clear": dearer(above, below) or dearer(below, above),
-    }
+    low, high = max(low, above.low - below.high), min(high, above.high - below.low)
+    added = by.spread("added_s", Interval(above.value - below.value, low, high))
+    clear = dearer(above, below) or dearer(below, above)
+    return {"layer_s": above.value, "raw_s": below.value, **added, "ratio": ratio.value, "clear": clear}
 
 
 def _alike(row: Row, method: str) -> str:
@@ -123,16 +112,16 @@ def _conclude(frame: polars.DataFrame) -> Finding:
     return note("analyze.layers-added", **facts, ratio=most["ratio"])
 
 
-_QUESTION = Inquiry(
+answer = Inquiry(
     key="analyze.layers",
+    find=layers,
     conclude=_conclude,
     columns=(
         Column("raw"),
         Column("bytes", Kind.SIZE),
-        Column("layer_s", Kind.TIME),
-        Column("raw_s", Kind.TIME),
+        *columns(Kind.TIME, "layer_s", "raw_s"),
         Column("ratio", Kind.FACTOR, mark="open"),
     ),
     names=("path", "called"),
-    order=lambda frame: frame.with_columns(polars.when(~polars.col("clear")).then(polars.lit("?")).alias("open")),
+    unsure=~polars.col("clear"),
 )

@@ -22,8 +22,7 @@ def answer(run: Run, questions: Sequence[str] = ()) -> Answer:
     names = tuple(dict.fromkeys(questions)) or known_names
     answers = {name: ask(f"analyze/{name}", run) for name in names}
     if len(names) == 1:
-        single: Answer = answers[names[0]]
-        return single
+        return answers[names[0]]
     known = {name: one for name, one in answers.items() if one.outcome is not Outcome.UNTESTED}
     lacking = [name for name in names if name not in known]
     head = run_head(run)

@@ -4,21 +4,15 @@ from __future__ import annotations
 
 import polars
 
-from linkscope.answers.analyze.answered import Inquiry, answered
-from linkscope.answers.analyze.comparing import DESCRIBED, usable
-from linkscope.answers.answer import Answer, Column, Kind
+from linkscope.answers.analyze import comparing as by
+from linkscope.answers.analyze.inquiry import Inquiry, columns
+from linkscope.answers.answer import Column, Kind
 from linkscope.figures.columns import ABOVE_PEAK
-from linkscope.figures.run import Run
 from linkscope.messages.finding import Finding, note
 
 _KIND = ("likeness", "role", "method", "memories")
 _REPEATED = ("algorithm", "latency")
 """Beside these the same case has another result that is of the links (bus), or they are no rates."""
-
-
-def answer(run: Run) -> Answer:
-    """Return how near each method comes to the hardware's limit."""
-    return answered(_QUESTION, run, peaks(usable(run)))
 
 
 def peaks(results: polars.DataFrame) -> polars.DataFrame:
@@ -29,31 +23,26 @@ def peaks(results: polars.DataFrame) -> polars.DataFrame:
     above ``ABOVE_PEAK``, which a cache served; that rate is left out.
     """
     known = results.filter(
-        polars.col("background") == 0,
-        polars.col("of_peak").is_not_null(),
+        (polars.col("background") == 0) & polars.col("of_peak").is_not_null(),
         ~polars.col("figure").is_in(_REPEATED),
     )
-    above = polars.col("of_peak") > ABOVE_PEAK
-    best = (
-        known.with_columns(above.any().over(*_KIND, "path").alias("above_peak"), _binding().alias("binds"))
-        .filter(~above)
-        .sort("of_peak", descending=True, maintain_order=True)
-        .unique([*_KIND, "path"], keep="first", maintain_order=True)
-        .sort("of_peak", maintain_order=True)
-    )
-    median = [polars.col(name).get((polars.len() - 1) // 2) for name in (*DESCRIBED, "gbps", "peak_gbps")]
-    kinds = best.group_by("likeness", polars.col("role", "method", "memories").name.prefix("of_")).agg(
-        *median,
+    share = polars.col("of_peak")
+    above = share > ABOVE_PEAK
+    best = known.with_columns(above.any().over(*_KIND, "path").alias("above_peak"), _binding().alias("binds"))
+    best = best.filter(~above).sort("of_peak", descending=True, maintain_order=True)
+    best = best.unique([*_KIND, "path"], keep="first", maintain_order=True).sort("of_peak", maintain_order=True)
+    middle = (polars.len() - 1) // 2
+    kinds = best.group_by(polars.col(_KIND).name.prefix("of_")).agg(
+        polars.col(*by.DESCRIBED, "gbps", "peak_gbps").get(middle),
         polars.len().alias("paths"),
-        polars.col("of_peak").min().alias("of_peak_min"),
-        polars.col("of_peak").get((polars.len() - 1) // 2).alias("of_peak_median"),
-        polars.col("of_peak").max().alias("of_peak_max"),
+        *(share.min().alias("of_peak_min"), share.max().alias("of_peak_max")),
+        share.get(middle).alias("of_peak_median"),
         polars.col("binds").unique().sort().str.join("; "),
         polars.col("above_peak").sum(),
     )
-    order = known.select(_KIND).unique(maintain_order=True)
-    joined = order.join(kinds, on=_KIND, how="inner", maintain_order="left")
-    return joined.select(*DESCRIBED, polars.exclude(*DESCRIBED, "likeness"))
+    order = known.select(polars.col(_KIND).name.prefix("of_")).unique(maintain_order=True)
+    joined = order.join(kinds, on=order.columns, maintain_order="left")
+    return joined.select(*by.DESCRIBED, polars.exclude(*by.DESCRIBED, *order.columns))
 
 
 def _binding() -> polars.Expr:
@@ -64,14 +53,9 @@ def _binding() -> polars.Expr:
 
 
 def _conclude(frame: polars.DataFrame) -> Finding:
-    least = frame.sort("of_peak_median", maintain_order=True).row(0, named=True)
-    return note(
-        "analyze.peaks-reached",
-        low=least["of_peak_median"],
-        high=frame["of_peak_median"].max(),
-        movement=least["movement"],
-        way=least["called"],
-    )
+    least, high = frame.row(0, named=True), frame["of_peak_median"].max()
+    facts = {"movement": least["movement"], "way": least["called"]}
+    return note("analyze.peaks-reached", low=least["of_peak_median"], high=high, **facts)
 
 
 def _order(frame: polars.DataFrame) -> polars.DataFrame:
@@ -80,13 +64,14 @@ def _order(frame: polars.DataFrame) -> polars.DataFrame:
     return frame.sort("of_peak_median", maintain_order=True).with_columns(ends, limit)
 
 
-_QUESTION = Inquiry(
+answer = Inquiry(
     key="analyze.peaks",
+    find=lambda run: peaks(by.usable(run)),
     conclude=_conclude,
     columns=(
         Column("of_peak", Kind.PERCENT),
         Column("gbps", Kind.NUMBER),
-        Column("paths", Kind.COUNT, detail=True),
+        *columns(Kind.COUNT, "paths", detail=True),
         Column("limit", Kind.PATH),
     ),
     order=_order,

@@ -4,46 +4,27 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import pairwise, takewhile
 from typing import Any
 
 import polars
 
-from linkscope.answers.analyze.answered import Inquiry, answered
-from linkscope.answers.analyze.comparing import usable
-from linkscope.answers.analyze.size_series import KEY_SCHEMA, size_series
-from linkscope.answers.answer import Answer, Column, Kind
-from linkscope.figures.run import Run
+from linkscope.answers.analyze import comparing as by
+from linkscope.answers.analyze.inquiry import Inquiry, columns
+from linkscope.answers.analyze.size_series import size_series
+from linkscope.answers.answer import Column, Kind
 from linkscope.messages.finding import Finding, note
 from linkscope.statistics.interval import Interval
 
 Json = dict[str, Any]
+Rates = Sequence[tuple[int, Interval]]
+"""GB/s by size in bytes, ascending."""
 
 SHARES = {"half": 0.5, "share80": 0.8, "share90": 0.9}
 RISING = 0.02
 """A rate that still grew by more with the last step of size has not reached its end."""
 KEPT = 0.9
 """Share of the largest rate: below it a rate has fallen."""
-SCHEMA: dict[str, Any] = {
-    **KEY_SCHEMA,
-    **{"largest_bytes": polars.Int64, "gbps": polars.Float64, "rising": polars.Boolean, "falling": polars.Boolean},
-    **{"best_gbps": polars.Float64, "best_bytes": polars.Int64, "kept_bytes": polars.Int64, "cached": polars.Boolean},
-    **{f"{name}_bytes{bound}": polars.Float64 for name in SHARES for bound in ("", "_low", "_high")},
-}
-
-
-@dataclass(frozen=True)
-class Rate:
-    """GB/s at a size in bytes."""
-
-    size: int
-    gbps: Interval
-
-
-def answer(run: Run) -> Answer:
-    """Return from which size on paths give 50%, 80% and 90% of their rate."""
-    return answered(_QUESTION, run, saturation(usable(run)))
 
 
 def saturation(results: polars.DataFrame) -> polars.DataFrame:
@@ -61,64 +42,55 @@ def saturation(results: polars.DataFrame) -> polars.DataFrame:
     ``rising``. Then there is no size from which on it saturates (all null). ``cached``: CPUs of one process moved it
     alone, and nothing was done against caches, so that these may have served small sizes.
     """
-    found = []
-    for key, lines in size_series(results.filter(polars.col("gbps").is_not_null())):
-        points = lines.select("bytes", "gbps", "gbps_low", "gbps_high").iter_rows()
-        found.append({**key, **_line([Rate(size, Interval(*bounds)) for size, *bounds in points]), **_cached(lines)})
-    return polars.DataFrame(found, schema=SCHEMA, orient="row")
+    return by.frame_of(
+        {**key, **_line([(line["bytes"], by.interval(line, "gbps")) for line in lines.iter_rows(named=True)])}
+        | {"cached": _cached(lines.row(0, named=True))}
+        for key, lines in size_series(results.filter(polars.col("gbps").is_not_null()))
+    )
 
 
-def _line(rates: Sequence[Rate]) -> Json:
-    last, before = rates[-1], rates[-2]
-    rising = last.gbps.value > (1 + RISING) * before.gbps.value
-    below = falls(rates)
-    line: Json = {
-        "largest_bytes": last.size,
-        "gbps": last.gbps.value,
-        "rising": rising,
-        "falling": below and not rising,
-    }
-    line |= _largest(rates) if below else {}
-    for name, share in SHARES.items():
-        sizes = None if line["falling"] else reaching(rates, share)
-        if sizes is not None:
-            line |= dict(zip((f"{name}_bytes{b}" for b in ("", "_low", "_high")), sizes, strict=True))
-    return line
+def _line(rates: Rates) -> Json:
+    (_, before), (largest, last) = rates[-2:]
+    rising, below = last.value > (1 + RISING) * before.value, falls(rates)
+    sizes = {name: None if below and not rising else reaching(rates, share) for name, share in SHARES.items()}
+    found = {key: value for name, size in sizes.items() for key, value in by.spread(f"{name}_bytes", size).items()}
+    line: Json = {"largest_bytes": largest, "gbps": last.value, "rising": rising, "falling": below and not rising}
+    return {**line, **found, **_largest(rates, below)}
 
 
-def falls(rates: Sequence[Rate]) -> bool:
+def falls(rates: Rates) -> bool:
     """Return whether the last rate is surely below another, and below 90% of the largest."""
-    last = rates[-1].gbps
-    below = last.value < KEPT * max(rate.gbps.value for rate in rates)
-    return below and any(rate.gbps.low > last.high for rate in rates)
+    last = rates[-1][1]
+    below = last.value < KEPT * max(rate.value for _, rate in rates)
+    return below and any(rate.low > last.high for _, rate in rates)
 
 
-def _cached(lines: polars.DataFrame) -> Json:
-    line = lines.row(0, named=True)
+def _cached(line: Json) -> bool:
     single = line["processes"] == 1 and line["flows"] == 1 and line["members"] is None
-    return {"cached": single and line["cache"] == "warm" and str(line["executor"]).startswith("numa:")}
+    return single and line["cache"] == "warm" and str(line["executor"]).startswith("numa:")
 
 
-def _largest(rates: Sequence[Rate]) -> Json:
+def _largest(rates: Rates, below: bool) -> Json:
     """Return the largest rate, its size, and the last size from there on at which 90% of it is kept."""
-    best = max(rates, key=lambda rate: rate.gbps.value)
-    beyond = [rate for rate in rates if rate.size >= best.size]
-    kept = list(takewhile(lambda rate: rate.gbps.value >= KEPT * best.gbps.value, beyond))
-    return {"best_gbps": best.gbps.value, "best_bytes": best.size, "kept_bytes": kept[-1].size}
+    if not below:
+        return dict.fromkeys(("best_gbps", "best_bytes", "kept_bytes"))
+    size, best = max(rates, key=lambda one: one[1].value)
+    kept = list(takewhile(lambda one: one[1].value >= KEPT * best.value, (one for one in rates if one[0] >= size)))
+    return {"best_gbps": best.value, "best_bytes": size, "kept_bytes": kept[-1][0]}
 
 
-def reaching(rates: Sequence[Rate], share: float) -> tuple[float, float, float] | None:
-    """Return the size from which on all rates are ``share`` of the last one, and its bounds; None where all are."""
-    last = rates[-1].gbps
-    middle = _crossing([(rate.size, rate.gbps.value) for rate in rates], share * last.value)
+def reaching(rates: Rates, share: float) -> Interval | None:
+    """Return the size from which on all rates are ``share`` of the last one, with its bounds; None where all are."""
+    sizes, last = [size for size, _ in rates], rates[-1][1]
+    middle = _crossing([(size, rate.value) for size, rate in rates], share * last.value)
     if middle is None:
         return None
-    low = _crossing([(rate.size, rate.gbps.high) for rate in rates], share * last.low) or rates[0].size
-    high = _crossing([(rate.size, rate.gbps.low) for rate in rates], share * last.high) or middle
-    return (
+    low = _crossing([(size, rate.high) for size, rate in rates], share * last.low) or sizes[0]
+    high = _crossing([(size, rate.low) for size, rate in rates], share * last.high) or middle
+    return Interval(
         middle,
-        max(rate.size for rate in rates if rate.size <= max(min(low, middle), rates[0].size)),
-        min(rate.size for rate in rates if rate.size >= min(max(high, middle), rates[-1].size)),
+        max(size for size in sizes if size <= max(min(low, middle), sizes[0])),
+        min(size for size in sizes if size >= min(max(high, middle), sizes[-1])),
     )
 
 
@@ -135,47 +107,41 @@ def _crossing(rates: Sequence[tuple[int, float]], wanted: float) -> float | None
 
 
 def _conclude(frame: polars.DataFrame) -> Finding:
-    known = frame.filter(polars.col("share90_bytes").is_not_null(), ~polars.col("rising"))
+    known = frame.filter(~polars.col("rising"))["share90_bytes"].drop_nulls()
     if known.is_empty():
         return note("analyze.saturation-none", rates=frame.height)
-    ordered = known.sort("share90_bytes", maintain_order=True)
-    first, last = (ordered.row(place, named=True) for place in (0, -1))
-    facts = {"first": first["share90_bytes"], "last": last["share90_bytes"]}
-    return note("analyze.saturation-reached", **facts, movement=last["movement"], way=last["called"])
+    return note("analyze.saturation-reached", first=known.min(), last=known.max())
 
 
 def _notes(frame: polars.DataFrame) -> list[Finding]:
-    found = []
     rising = frame.filter("rising").height
-    if rising:
-        found.append(note("analyze.saturation-rising", rising=rising, rates=frame.height))
+    found = [note("analyze.saturation-rising", rising=rising, rates=frame.height)] if rising else []
     fell = frame.filter(polars.col("best_gbps").is_not_null())
     if fell.height:
         highest = fell.sort("best_gbps", maintain_order=True).row(-1, named=True)
-        facts = {name: highest[name] for name in ("best_gbps", "best_bytes", "gbps")}
-        facts["way"] = highest["called"]
+        facts = {name: highest[name] for name in ("best_gbps", "best_bytes", "gbps")} | {"way": highest["called"]}
         code = "analyze.saturation-cached" if fell["cached"].all() else "analyze.saturation-falling"
         found.append(note(code, falling=fell.height, rates=frame.height, **facts))
     return found
 
 
-def _shown(frame: polars.DataFrame) -> polars.DataFrame:
+def _order(frame: polars.DataFrame) -> polars.DataFrame:
     falls, rises = polars.col("best_gbps").is_not_null(), polars.col("rising")
     words = polars.when(falls & rises).then(polars.lit("falls, rises")).when(falls).then(polars.lit("falls"))
     return frame.with_columns(words.when(rises).then(polars.lit("rises")).alias("shape"))
 
 
-_QUESTION = Inquiry(
+answer = Inquiry(
     key="analyze.saturation",
+    find=lambda run: saturation(by.usable(run)),
     conclude=_conclude,
     columns=(
         Column("gbps", Kind.NUMBER),
-        Column("half_bytes", Kind.SIZE),
-        Column("share80_bytes", Kind.SIZE),
-        Column("share90_bytes", Kind.SIZE, interval=True),
+        *columns(Kind.SIZE, "half_bytes", "share80_bytes"),
+        *columns(Kind.SIZE, "share90_bytes", interval=True),
         Column("shape"),
     ),
     names=("path", "called"),
-    order=_shown,
+    order=_order,
     notes=_notes,
 )

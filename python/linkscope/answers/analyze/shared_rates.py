@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import fmean
 from typing import Any
@@ -20,8 +21,7 @@ Json = dict[str, Any]
 
 _NOT_THE_WORK = ("role", "bytes", "tuning_group", "route")
 """What a flow of a plan may differ in and yet be the same transfer of another size."""
-_OF_ONE = ("first", "latency", "aggregate")
-"""Results of a single flow, of which "aggregate" counts where there is no other."""
+_TIMING = ("clock", "call", "calls_included", "both_ways", "environment", "processes")
 
 
 @dataclass(frozen=True)
@@ -32,28 +32,27 @@ class SharedRates:
     and memories that hold it back and that another flow uses, too. ``met``: all that it uses beside others.
     """
 
-    alone: tuple[Json | None, ...]
-    predicted: tuple[float | None, ...]
-    shared: tuple[tuple[str, ...], ...]
-    met: tuple[tuple[str, ...], ...]
+    alone: Sequence[Json | None]
+    predicted: Sequence[float | None]
+    shared: Sequence[list[str]]
+    met: Sequence[list[str]]
 
 
 class AloneRates:
     """What each transfer of a run reaches with nothing else at work."""
 
     def __init__(self, run: Run) -> None:
-        self._rows = run.rows
-        self._paths = run.paths
+        self._run = run
         self._lines: dict[tuple[Any, ...], dict[int, Json]] = {}
         self._efficiency: dict[tuple[str, str], float] = {}
-        single = with_cost(alone(usable(run)).filter(polars.col("figure").is_in(_OF_ONE)))
-        for line in single.sort(polars.col("figure") == "aggregate", maintain_order=True).iter_rows(named=True):
+        aggregate = polars.col("figure") == "aggregate"  # counts where a flow has no other
+        single = with_cost(alone(usable(run)).filter(aggregate | polars.col("figure").is_in(("first", "latency"))))
+        for line in single.sort(aggregate, maintain_order=True).iter_rows(named=True):
             flow = self.flows(line)[0]
             self._lines.setdefault(_key(flow, line), {}).setdefault(line["bytes"], line)
-            share = line["of_peak"]
-            if share is not None and share <= ABOVE_PEAK:
+            if line["of_peak"] is not None and line["of_peak"] <= ABOVE_PEAK:
                 kind = line["method"], _movement(flow, line)
-                self._efficiency[kind] = max(self._efficiency.get(kind, 0.0), min(share, 1.0))
+                self._efficiency[kind] = max(self._efficiency.get(kind, 0.0), min(line["of_peak"], 1.0))
 
     def of(self, flow: Json, together: Json) -> Json | None:
         """Return the line of a flow of the result ``together`` alone: of its size, else of the largest."""
@@ -67,21 +66,18 @@ class AloneRates:
         of links and memories for each byte, by the best share of peak that its method reaches alone on any path of the
         kind (where that is not known, that of the other flows), and no more than it reaches alone, where that is known.
         """
-        single = tuple(self.of(flow, together) for flow in self.flows(together))
+        single = [self.of(flow, together) for flow in self.flows(together)]
         traffic, asks = self._asked(together)
         if len(traffic) != len(single):
             return None
         try:
-            share = self._paths.fair_rates(traffic, asks)
-            uses = [set(self._paths.uses(one)) for one in traffic]
+            share = self._run.paths.fair_rates(traffic, asks)
+            uses = [set(self._run.paths.uses(one)) for one in traffic]
         except KeyError:
             return None
-        met = []
-        for number, use in enumerate(uses):
-            others = set().union(*(other for place, other in enumerate(uses) if place != number))
-            met.append(tuple(sorted(use & others)))
-        held = tuple(tuple(name for name in names if name in share.binding) for names in met)
-        return SharedRates(single, share.flows, held, tuple(met))
+        others = [set().union(*(uses[:number] + uses[number + 1 :])) for number in range(len(uses))]
+        met = [sorted(use & beside) for use, beside in zip(uses, others, strict=True)]
+        return SharedRates(single, share.flows, [[name for name in one if name in share.binding] for one in met], met)
 
     def aggregate(self, together: Json) -> float | None:
         """Return GB/s of all bytes from the common start to the last end, each flow at its fair rate of the moment.
@@ -90,47 +86,40 @@ class AloneRates:
         """
         traffic, asks = self._asked(together)
         left = self.moved(together)
-        total, time = sum(left), 0.0
-        active = list(range(len(left)))
-        for _ in left:  # each time at least one ends
-            share = self._paths.fair_rates([traffic[one] for one in active], [asks[one] for one in active]).flows
+        total, time, active = sum(left), 0.0, list(range(len(left)))
+        while active:  # each time at least one ends
+            share = self._run.paths.fair_rates([traffic[one] for one in active], [asks[one] for one in active]).flows
             rates = {one: rate * 1e9 for one, rate in zip(active, share, strict=True) if rate}
             if len(rates) < len(active):
                 return None
             step = min(left[one] / rates[one] for one in active)
             time += step
-            for one in active:
-                left[one] -= step * rates[one]
+            left = [size - step * rates.get(one, 0.0) for one, size in enumerate(left)]
             active = [one for one in active if left[one] > 1e-6 * total]
-            if not active:
-                break
         return total / time * 1e-9
 
     def moved(self, together: Json) -> list[float]:
         """Return the bytes of each flow from the common start to its end: flows are repeated so that all last alike."""
-        results = self._rows[together["id"]].flows
+        results = self._run.rows[together["id"]].flows
         return [float(flow["bytes"] * one.repeats) for flow, one in zip(self.flows(together), results, strict=True)]
 
     def flows(self, line: Json) -> list[Json]:
         """Return the flows of the case of a result."""
-        flows: list[Json] = self._rows[line["id"]].case["flows"]
+        flows: list[Json] = self._run.rows[line["id"]].case["flows"]
         return flows
 
     def _asked(self, together: Json) -> tuple[list[Traffic], list[Ask]]:
         flows = self.flows(together)
         known = [self._efficiency.get((flow["method"], _movement(flow, together))) for flow in flows]
         usual = fmean(found) if (found := [one for one in known if one]) else 1.0
-        asks = []
-        for efficiency, flow in zip(known, flows, strict=True):
-            line = self.of(flow, together)
-            asks.append(Ask(efficiency or usual, line["gbps"] if line else None))
-        return traffic_of(self._rows[together["id"]].case, self._paths.node)[0], asks
+        rates = [line["gbps"] if (line := self.of(flow, together)) else None for flow in flows]
+        asks = [Ask(efficiency or usual, rate) for efficiency, rate in zip(known, rates, strict=True)]
+        return traffic_of(self._run.rows[together["id"]].case, self._run.paths.node)[0], asks
 
 
 def _key(flow: Json, line: Json) -> tuple[Any, ...]:
     work = {name: value for name, value in flow.items() if name not in _NOT_THE_WORK}
-    timing = (line[name] for name in ("clock", "call", "calls_included", "both_ways", "environment", "processes"))
-    return json.dumps(work, sort_keys=True), *timing
+    return json.dumps(work, sort_keys=True), *(line[name] for name in _TIMING)
 
 
 def _movement(flow: Json, line: Json) -> str:

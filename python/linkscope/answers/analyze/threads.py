@@ -6,33 +6,18 @@ from typing import Any
 
 import polars
 
-from linkscope.answers.analyze.answered import Inquiry, answered
-from linkscope.answers.analyze.comparing import DESCRIBED, alike, alone, usable
-from linkscope.answers.answer import Answer, Column, Kind
-from linkscope.figures.columns import SCHEMA as RESULTS
-from linkscope.figures.run import Run
+from linkscope.answers.analyze import comparing as by
+from linkscope.answers.analyze.inquiry import Inquiry, columns
+from linkscope.answers.answer import Column, Kind
 from linkscope.messages.finding import Finding, note
 from linkscope.statistics.best import dearer
-from linkscope.statistics.interval import Interval
 
 Json = dict[str, Any]
 
 ENOUGH = 0.95
 """Of the best rate."""
 _NUMBER = r"\bthreads=(\d+) ?"
-_SERIES = (*alike("parameters"), "path", "others", "bytes")
-SCHEMA: dict[str, Any] = {
-    **{name: RESULTS[name] for name in (*DESCRIBED, "path", "bytes")},
-    **{"others": polars.String, "fewest_threads": polars.Int32, "most_threads": polars.Int32},
-    **dict.fromkeys(("fewest_gbps", "gbps", "gbps_low", "gbps_high", "speedup"), polars.Float64),
-    **{"best_threads": polars.Int32, "enough_threads": polars.Int32, "efficiency": polars.Float64},
-    **{"clear": polars.Boolean, "surely_best": polars.Boolean},
-}
-
-
-def answer(run: Run) -> Answer:
-    """Return from how many threads on CPUs get no more out of memory."""
-    return answered(_QUESTION, run, threads(usable(run)))
+_SERIES = (*by.alike("parameters"), "path", "others", "bytes")
 
 
 def threads(results: polars.DataFrame) -> polars.DataFrame:
@@ -46,21 +31,18 @@ def threads(results: polars.DataFrame) -> polars.DataFrame:
     parameters but the threads.
     """
     parameters = polars.col("parameters")
-    series = (
-        alone(results)
-        .filter(polars.col("cache") != "warm", polars.col("gbps_low") > 0)
-        .filter(polars.col("executor").str.starts_with("numa:") & parameters.str.contains(_NUMBER))
-        .with_columns(
-            parameters.str.extract(_NUMBER).cast(polars.Int32).alias("threads"),
-            parameters.str.replace(_NUMBER, "").str.strip_chars().alias("others"),
-            polars.col("way").str.replace(_NUMBER, "").str.strip_chars(),
-        )
-        .filter(polars.col("threads") > 0)
-        .unique([*_SERIES, "threads"], keep="first", maintain_order=True)
-        .filter(polars.len().over(_SERIES) >= 2)
+    series = by.alone(results).filter(
+        (polars.col("cache") != "warm") & (polars.col("gbps_low") > 0),
+        polars.col("executor").str.starts_with("numa:") & parameters.str.contains(_NUMBER),
     )
-    found = [_line(lines.sort("threads")) for _, lines in series.group_by(_SERIES, maintain_order=True)]
-    return polars.DataFrame(found, schema=SCHEMA, orient="row")
+    series = series.with_columns(
+        parameters.str.extract(_NUMBER).cast(polars.Int32).alias("threads"),
+        parameters.str.replace(_NUMBER, "").str.strip_chars().alias("others"),
+        polars.col("way").str.replace(_NUMBER, "").str.strip_chars(),
+    ).filter(polars.col("threads") > 0)
+    several = series.unique([*_SERIES, "threads"], keep="first", maintain_order=True)
+    several = several.filter(polars.len().over(_SERIES) >= 2)
+    return by.frame_of(_line(lines.sort("threads")) for _, lines in several.group_by(_SERIES, maintain_order=True))
 
 
 def _line(series: polars.DataFrame) -> Json:
@@ -69,10 +51,10 @@ def _line(series: polars.DataFrame) -> Json:
     speedup = best["gbps"] / first["gbps"]
     others = [line for line in series.iter_rows(named=True) if line["threads"] != best["threads"]]
     return {
-        **{name: first[name] for name in (*DESCRIBED, "path", "bytes", "others")},
+        **{name: first[name] for name in (*by.DESCRIBED, "path", "bytes", "others")},
         **{"fewest_threads": first["threads"], "most_threads": series["threads"][-1]},
         **{"fewest_gbps": first["gbps"], "best_threads": best["threads"], "enough_threads": enough},
-        **{name: best[name] for name in ("gbps", "gbps_low", "gbps_high")},
+        **by.spread("gbps", by.interval(best, "gbps")),
         **{"speedup": speedup, "efficiency": speedup / (enough / first["threads"])},
         "surely_best": all(_faster(best, other) for other in others),
         "clear": best["threads"] == first["threads"] or _faster(best, first),
@@ -81,11 +63,7 @@ def _line(series: polars.DataFrame) -> Json:
 
 def _faster(line: Json, other: Json) -> bool:
     """Return whether a rate is above another by more than 1% and both intervals."""
-    return dearer(_cost(other), _cost(line))
-
-
-def _cost(line: Json) -> Interval:
-    return Interval(line["gbps"], line["gbps_low"], line["gbps_high"]).inverse
+    return dearer(by.interval(other, "gbps").inverse, by.interval(line, "gbps").inverse)
 
 
 def _conclude(frame: polars.DataFrame) -> Finding:
@@ -101,20 +79,18 @@ def _conclude(frame: polars.DataFrame) -> Finding:
     return note("analyze.threads-most" if open_ended else "analyze.threads-enough", **facts)
 
 
-_QUESTION = Inquiry(
+answer = Inquiry(
     key="analyze.threads",
+    find=lambda run: threads(by.usable(run)),
     conclude=_conclude,
     columns=(
-        Column("path", Kind.PATH, detail=True),
-        Column("fewest_gbps", Kind.NUMBER),
-        Column("gbps", Kind.NUMBER),
-        Column("best_threads", Kind.COUNT),
-        Column("enough_threads", Kind.COUNT),
+        *columns(Kind.PATH, "path", detail=True),
+        *columns(Kind.NUMBER, "fewest_gbps", "gbps"),
+        *columns(Kind.COUNT, "best_threads", "enough_threads"),
         Column("speedup", Kind.FACTOR, mark="open"),
         Column("efficiency", Kind.PERCENT),
     ),
     names=("called",),
-    order=lambda frame: frame.sort("bytes", descending=True, maintain_order=True).with_columns(
-        polars.when(~polars.col("clear")).then(polars.lit("?")).alias("open")
-    ),
+    order=lambda frame: frame.sort("bytes", descending=True, maintain_order=True),
+    unsure=~polars.col("clear"),
 )

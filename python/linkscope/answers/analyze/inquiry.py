@@ -1,4 +1,4 @@
-"""Answered: the answer to one question of analyze: the run's head, one conclusion, one frame as a table."""
+"""Inquiry: one question of analyze: how its frame is found, and which conclusion and table an answer has."""
 
 from __future__ import annotations
 
@@ -26,76 +26,79 @@ _OTHERS = ("tier", "bytes", "figure", "clock", "call", "cache", "load", "togethe
 
 @dataclass(frozen=True)
 class Inquiry:
-    """What a question says, as codes and columns.
+    """One question of analyze; called with a run it gives the Answer, whose first table is the question's frame.
 
-    ``key``: the message of its table, "analyze.QUESTION". ``names``: the columns that name a line; ``columns`` stand
-    behind them. ``conclude``: of a frame with lines. ``order``: the frame as it is shown. ``shown``: the frame that is
-    shown in place of the question's, which only --full then shows; ``first``: how many of its lines.
+    ``key``: the message of the table, "analyze.QUESTION". ``find``: the frame. ``names``: the columns that name a line;
+    ``columns`` stand behind them. ``conclude``: of a frame with lines. ``order``: the frame as it is shown. ``unsure``:
+    lines that a "?" marks. ``shown``: the frame in place of the question's, which only --full then shows; ``first``:
+    how many of its lines.
     """
 
     key: str
+    find: Callable[[Run], polars.DataFrame]
     conclude: Callable[[polars.DataFrame], Finding]
     columns: tuple[Column, ...]
     names: tuple[str, ...] = ("movement", "called")
     order: Callable[[polars.DataFrame], polars.DataFrame] = lambda frame: frame
+    unsure: polars.Expr = field(default_factory=lambda: polars.lit(False))
     shown: Callable[[polars.DataFrame], polars.DataFrame] | None = None
     first: int = 12
     notes: Callable[[polars.DataFrame], Sequence[Finding]] = field(default=lambda frame: ())
 
+    def __call__(self, run: Run) -> Answer:
+        """Return the answer; without one the run has no results for the question."""
+        head, frame = run_head(run), self.find(run)
+        name = self.key.partition(".")[2]
+        if frame.is_empty():
+            lacking, empty = note("analyze.lacking", question=name), Table(self.key, frame, ())
+            return Answer(f"analyze/{name}", (head,), lacking, Outcome.UNTESTED, head.findings, (empty,))
+        called = polars.Series("called", [method_name(way, run.library) for way in frame["way"]], polars.String)
+        mark = polars.when(self.unsure).then(polars.lit("?")).alias("open")
+        ordered = self.order(_finite(frame).with_columns(called)).with_columns(mark)
+        whole = self._table(ordered)
+        tables = (whole,) if self.shown is None else (replace(whole, detail=True), self._table(self.shown(ordered)))
+        findings = (*head.findings, *self.notes(ordered))
+        return Answer(f"analyze/{name}", (head,), self.conclude(ordered), findings=findings, tables=tables)
 
-def answered(question: Inquiry, run: Run, frame: polars.DataFrame) -> Answer:
-    """Return the answer that a frame gives; its first table is the frame."""
-    head = run_head(run)
-    asked = question.key.partition(".")[2]
-    if frame.is_empty():
-        lacking = note("analyze.lacking", question=asked)
-        return Answer(
-            f"analyze/{asked}", (head,), lacking, Outcome.UNTESTED, head.findings, (Table(question.key, frame, ()),)
-        )
-    called = polars.Series("called", [method_name(way, run.library) for way in frame["way"]], polars.String)
-    ordered = question.order(_finite(frame).with_columns(called))
-    tables = [_table(question, ordered)]
-    if question.shown is not None:
-        tables = [replace(tables[0], detail=True), _table(question, question.shown(ordered))]
-    return Answer(
-        question=f"analyze/{asked}",
-        runs=(head,),
-        headline=question.conclude(ordered),
-        findings=(*head.findings, *question.notes(ordered)),
-        tables=tuple(tables),
-    )
+    def _table(self, frame: polars.DataFrame) -> Table:
+        """Return a table of the columns that have anything to show."""
+        columns = (*(_NAMES[name] for name in self.names), *self.columns)
+        kept = tuple(one for one in columns if any(value not in (None, []) for value in frame[one.name].to_list()))
+        return Table(self.key, _told_apart(frame, self.names), kept, first=self.first)
 
 
-def _table(question: Inquiry, frame: polars.DataFrame) -> Table:
-    """Return a table of the columns that have anything to show."""
-    columns = (*(_NAMES[one] for one in question.names), *question.columns)
-    kept = tuple(column for column in columns if any(value not in (None, []) for value in frame[column.name].to_list()))
-    return Table(question.key, _told_apart(frame, question), kept, first=question.first)
+def columns(kind: Kind, *names: str, detail: bool = False, interval: bool = False) -> tuple[Column, ...]:
+    """Return columns of one kind."""
+    return tuple(Column(name, kind, detail=detail, interval=interval) for name in names)
 
 
 def grouped(
-    frame: polars.DataFrame, keys: Sequence[str], ranges: Sequence[str], together: Sequence[str] = ()
+    frame: polars.DataFrame,
+    keys: Sequence[str],
+    ranges: Sequence[str],
+    together: Sequence[str] = (),
+    count: str = "lines",
 ) -> polars.DataFrame:
     """Return a line for all lines alike in ``keys``, with the first and last of ``ranges`` and what is ``together``.
 
-    ``results`` counts the lines; other columns are those of the first.
+    ``count``: a column that counts the lines; other columns are those of the first.
     """
     ends = [end(polars.col(name)).alias(f"{name}_{end.__name__}") for name in ranges for end in _ENDS]
     lists = [polars.col(name).explode().drop_nulls().unique(maintain_order=True) for name in together]
-    others = [polars.col(name).first() for name in frame.columns if name not in (*keys, *ranges, *together)]
-    found = frame.group_by(keys, maintain_order=True).agg(polars.len().alias("results"), *ends, *lists, *others)
+    others = [polars.col(name).first() for name in frame.columns if name not in (*keys, *ranges, *together, count)]
+    found = frame.group_by(keys, maintain_order=True).agg(polars.len().alias(count), *ends, *lists, *others)
     ends_of = {name: polars.concat_list(f"{name}_min", f"{name}_max") for name in ranges}
     return found.with_columns(
         polars.when(polars.col(f"{name}_min").is_not_null()).then(both).alias(name) for name, both in ends_of.items()
     )
 
 
-def _told_apart(frame: polars.DataFrame, question: Inquiry) -> polars.DataFrame:
+def _told_apart(frame: polars.DataFrame, names: Sequence[str]) -> polars.DataFrame:
     """Return a frame whose ``called`` also holds what lines of one name differ in: memory, size, clock, cache ..."""
     lines = list(frame.iter_rows(named=True))
     groups: dict[tuple[str, ...], list[int]] = {}
     for number, line in enumerate(lines):
-        groups.setdefault(tuple(str(line[name]) for name in question.names), []).append(number)
+        groups.setdefault(tuple(str(line[name]) for name in names), []).append(number)
     words: dict[int, tuple[str, ...]] = {}
     for members in groups.values():
         words |= zip(members, telling_apart([_facts(lines[number]) for number in members]), strict=True)
