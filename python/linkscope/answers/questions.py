@@ -44,7 +44,14 @@ def ask(question: str, *runs: Run | RunFile | str | os.PathLike[str], **options:
     """Return the answer to a question of runs, read or named.
 
     ``options`` are those of the question's ``answer`` function. Raises LinkscopeError where a run cannot be read or a
-    question does not fit it, KeyError for a question that is not in ``QUESTIONS``.
+    question does not fit it, KeyError for a question that is not in ``QUESTIONS``. A run keeps answers
+    without options, as show, choose and the page need what explain says.
     """
     answer: Question = import_module(f"linkscope.answers.{QUESTIONS[question]}").answer
-    return answer(*(Run.of(run) for run in runs), **options)
+    read = [Run.of(run) for run in runs]
+    if len(read) != 1 or options:
+        return answer(*read, **options)
+    known: dict[str, Answer] = read[0].answers
+    if question not in known:
+        known[question] = answer(read[0])
+    return known[question]

@@ -24,10 +24,14 @@ Json = dict[str, Any]
 
 
 class Run:
-    """One run, read. ``results`` is the frame of figures/columns.py, in the plan's order."""
+    """One run, read. ``results`` is the frame of figures/columns.py, in the plan's order.
+
+    ``answers``: what answers/questions.py keeps of it, by question.
+    """
 
     def __init__(self, file: RunFile) -> None:
         self.file = file
+        self.answers: dict[str, Any] = {}
 
     @staticmethod
     def of(run: Run | RunFile | str | os.PathLike[str]) -> Run:
