@@ -63,6 +63,13 @@ def test_the_headline_has_the_gain_over_the_applications_method() -> None:
     assert asked(made.rows(4)).headline.code == "app.none"
 
 
+def test_show_of_workloads_alone_says_which_method_is_fastest() -> None:
+    found = linkscope.ask("show", made.run(4, some.halo_rows()))
+    assert (found.question, found.headline.code) == ("show", "app.faster")
+    mixed = linkscope.ask("show", made.run(4, [*some.halo_rows(), *made.rows(4)[:3]]))
+    assert mixed.headline.code != "app.faster"
+
+
 def test_ties_with_the_fastest_are_marked(halo: Workload) -> None:
     assert halo.methods["ties_with_fastest"].to_list() == [True, True, False, False]
     wide = some.timed(some.workload_case(some.HALO, "halo"), 0.0125, noise=0.2)

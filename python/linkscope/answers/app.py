@@ -268,7 +268,7 @@ def _findings(one: Workload) -> Iterator[Finding]:
         link = one.times.links.row(0, named=True)
         yield note("app.busiest-link", link=link["link"], bytes=link["bytes"], share=link["share"])
     if one.missing:
-        yield note("app.not-run", methods=[name for gone in one.missing for name in gone.facts["methods"]])
+        yield note("app.not-run", count=sum(gone.facts["count"] for gone in one.missing))
 
 
 def _details(one: Workload) -> Iterator[Finding]:

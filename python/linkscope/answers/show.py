@@ -61,6 +61,8 @@ def answer(
     if sort is not None or table is not None:
         part = tables(results) if sort is None else [_sorted(results, sort)]
         return Answer("show", (head,), _count(results), findings=head.findings, tables=tuple(part), data=data)
+    if where is None and run.results.height and run.results["workload"].is_not_null().all():
+        return replace(ask("app", run), question="show", data=data)
     verdict = ask("explain", run) if where is None else None
     headline = verdict.headline if verdict else _count(results)
     causes = [found for found in verdict.at(Level.ERROR) if found not in head.findings] if verdict else []
