@@ -15,6 +15,7 @@ from linkscope.statistics.interval import Interval
 Relation = Literal["no-worse", "at-least", "at-most", "about"]
 Number = float | polars.Expr
 """One for all results, or an expression over the frame."""
+_NEEDED = ("value", "value_low", "value_high", "unit", "noise", "tolerance", "limit")
 JUDGED = ("expected", "tolerance", "limit", "expected_source", "ratio", "outcome")
 """Columns that ``judge`` adds."""
 
@@ -49,7 +50,7 @@ def judge(frame: polars.DataFrame, expectation: Expectation) -> polars.DataFrame
         limit=_expression(base).cast(polars.Float64),
         expected_source=_expression(expectation.source),
     )
-    judged = [_judged(line, expectation.relation) for line in frame.iter_rows(named=True)]
+    judged = [_judged(line, expectation.relation) for line in frame.select(_NEEDED).iter_rows(named=True)]
     limits, outcomes = zip(*judged, strict=True) if judged else ((), ())
     return frame.with_columns(
         polars.Series("limit", limits, polars.Float64),

@@ -57,8 +57,10 @@ def with_references(run: Run) -> polars.DataFrame:
     These are large transfers along one path, alone or both ways, latencies of GPUs to their own or another GPU's
     memory, and a library's collectives. All others depend on more than a path: load, caches, pages, other flows.
     """
-    frame = run.results.with_row_index("key").filter(
-        polars.col("status") == "ok", polars.col("value").is_not_null(), polars.col("hosts") == ""
+    frame = (
+        run.results.with_row_index("key")
+        .drop("replicate_values", "parts_s", "title", "series", "reason")
+        .filter(polars.col("status") == "ok", polars.col("value").is_not_null(), polars.col("hosts") == "")
     )
     found = [*_transfers(run, frame), *_latencies(run, frame), *_collectives(run, frame)]
     return frame.join(polars.DataFrame(found, SCHEMA, orient="row"), on="key", maintain_order="left")

@@ -18,7 +18,8 @@ _PLACES = (_PACKAGE / "machines" / "expected", _PACKAGE.parents[1] / "machines" 
 
 @dataclass(frozen=True)
 class Expected:
-    """``share`` of the line rate at sizes far above ``half_bytes``; ``ceiling_gbps``: the engine's own, per direction.
+    """What a path reaches: ``share`` of the line rate at sizes far above ``half_bytes``, and no more than the engine's
+    ``ceiling_gbps`` per direction.
 
     ``tolerance``: how far below a healthy machine may be, relative.
     """
@@ -31,7 +32,7 @@ class Expected:
 
 
 def expected(device: str, link: str, way: str, method: str) -> Expected | None:
-    """Of a GPU's model name, a link's kind ("memory": none), a way and a method; None: nobody has published it."""
+    """Return what is known of a GPU's model, a link's kind ("memory": none), a way and a method, if any."""
     for entry in _data()["entries"]:
         share = entry["shares"].get(way, {}).get(method)
         if share is not None and re.search(entry["device"], device) and link.startswith(entry["link"]):
@@ -42,16 +43,16 @@ def expected(device: str, link: str, way: str, method: str) -> Expected | None:
 
 @dataclass(frozen=True)
 class ExpectedLatency:
-    """What one step takes."""
+    """What one step of a latency takes."""
 
     ns: float
     source: str
 
 
 def expected_latency(device: str, link: str, case: Mapping[str, Any]) -> ExpectedLatency | None:
-    """Of the GPU that waits, the kind of link that it asks over ("memory": its own memory), and all that an entry says
-    of a case: ``method``, ``bytes``, ``parameters``, ``cache``, ``memory`` (that answers) and ``load``; None: nobody
-    has published it."""
+    """Return what is known of the GPU that waits, the kind of link that it asks over ("memory": its own memory), and
+    all that an entry says of a case: ``method``, ``bytes``, ``parameters``, ``cache``, ``memory`` (that answers) and
+    ``load``, if any."""
     for entry in _data()["latencies"]:
         if case == entry["case"] and re.search(entry["device"], device) and link.startswith(entry["link"]):
             return ExpectedLatency(entry["ns"], entry["source"])
@@ -60,7 +61,7 @@ def expected_latency(device: str, link: str, case: Mapping[str, Any]) -> Expecte
 
 @dataclass(frozen=True)
 class ExpectedCollective:
-    """``share`` of the links' rate that the bus bandwidth reaches, of at least ``from_bytes``."""
+    """What a collective of at least ``from_bytes`` reaches: its bus bandwidth as a share of the links' rate."""
 
     share: float
     tolerance: float
@@ -71,8 +72,8 @@ class ExpectedCollective:
 def expected_collective(
     device: str, link: str, method: str, collective: str, members: int, nvls: bool
 ) -> ExpectedCollective | None:
-    """Of a GPU's model name, the kind of link to its GPU switch, a method, a collective, how many GPUs take part, and
-    with or without reductions in the switch; None: nobody has published it."""
+    """Return what is known of a GPU's model, the kind of link to its GPU switch, a method, a collective, how many GPUs
+    take part, and with or without reductions in the switch, if any."""
     for entry in _data()["collectives"]:
         asked = (entry["method"], entry["collective"], entry["nvls"])
         share = entry["shares"].get(members) if (method, collective, nvls) == asked else None
@@ -82,8 +83,8 @@ def expected_collective(
 
 
 def collective_known_from(device: str, collective: str) -> int | None:
-    """Bytes from which on anything is known of such a collective of a GPU's model, whatever its method and links; None:
-    nobody has published it."""
+    """Return the bytes from which on anything is known of a collective of a GPU's model, whatever its method and links;
+    None where nothing is."""
     entries = (one for one in _data()["collectives"] if one["collective"] == collective)
     return min((one["from_bytes"] for one in entries if re.search(one["device"], device)), default=None)
 
