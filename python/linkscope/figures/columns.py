@@ -37,7 +37,7 @@ SCHEMA: dict[str, Any] = {
     **dict.fromkeys(("movement", "tier", "path", "paths", "method", "role", "way", "memories", "class"), _WORDS),
     **dict.fromkeys(("executor", "source", "source_memory", "destination", "destination_memory"), _WORDS),
     **dict.fromkeys(("members", "members_memory", "collective", "parameters", "environment", "hosts"), _WORDS),
-    **dict.fromkeys(("clock", "call", "cache", "load", "together"), _WORDS),
+    **dict.fromkeys(("clock", "call", "cache", "load", "together", "beside"), _WORDS),
     **dict.fromkeys(("calls_included", "both_ways"), polars.Boolean),
     **{"bytes": polars.Int64, "processes": polars.Int32, "flows": polars.Int32, "background": polars.Int32},
     **dict.fromkeys(("workload", "deck", "interface", "state_memory", "rank_order"), _WORDS),
@@ -60,7 +60,8 @@ the user may choose: method, role, parameters that say how, environment; of a wo
 from, processes and the order of ranks. ``memories``: "pinned>device". ``call``: ping-pong, window, in-kernel or "".
 ``calls_included``: the device's clock holds the calls of copies of pageable memory.
 ``both_ways``: one flow moves bytes both ways. ``together``: how several flows lie: both, one-path, one-to-many,
-many-to-one, many, many-both; "" for one. ``class``: results that share a noise (results/figure_class.py).
+many-to-one, many, many-both; "" for one. ``beside``: movements of the background flows, "gpu gpu>gpu/against".
+``class``: results that share a noise (results/figure_class.py).
 
 ``likeness``: equal for results that may be compared: all that is asked for is the same, and the way of timing it; what
 the user may choose (``way``, ``memories``), the devices and the size are free. It is the one definition of
@@ -74,7 +75,7 @@ latency that no source gives. ``tier`` is of links as they were built, ``peak_gb
 
 LIKENESS = (
     *("movement", "figure", "clock", "call", "calls_included", "both_ways", "load", "cache", "together", "flows"),
-    *("background", "hosts", "modelled", "processes", "isolated", "tier"),
+    *("background", "beside", "hosts", "modelled", "processes", "isolated", "tier"),
 )
 """Columns that ``likeness`` is of, beside the parameters of ``ASKED``. A question that compares results of several
 tiers or movements takes these without that one."""

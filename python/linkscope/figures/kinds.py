@@ -12,7 +12,7 @@ from linkscope.figures.collective import Collective
 from linkscope.figures.likeness import likeness, way
 from linkscope.figures.movement import movement, path, role
 from linkscope.figures.peak import Peak, peak
-from linkscope.figures.values import Quantity
+from linkscope.figures.values import Quantity, quantities
 from linkscope.machine.paths import Paths, Traffic
 from linkscope.machine.traits import MemoryTraits, memory_traits, method_traits
 from linkscope.results.case_traffic import both_ways
@@ -32,12 +32,11 @@ _SIZED = {"tuning_group": None, "figures": None}
 
 @dataclass(frozen=True)
 class KindResult:
-    """One result of every case of a kind. ``number``: its place among the parts of all kinds; ``cell``: its place among
-    those of the case's labels; ``sized``: whether the first flow moves bytes."""
+    """One result of every case of a kind. ``number``: its place among those of all kinds; ``sized``: the flow whose
+    bytes are moved, None where none are."""
 
     number: int
     quantity: Quantity
-    cell: int
     sized: int | None
     peak: Peak | None
 
@@ -63,21 +62,10 @@ class Kinds:
         key = msgspec.json.encode([flows, labels, own, cells, row.modelled, row.hosts, row.imported])
         found = self._known.get(key)
         if found is None:
-            found = self._known[key] = tuple(self._parts(row))
+            found = self._known[key] = tuple(self._result(row, one) for one in quantities(case))
         return found
 
-    def _parts(self, row: Row) -> list[KindResult]:
-        flows = row.case["flows"]
-        measured = tuple(i for i, flow in enumerate(flows) if flow.get("role", "measured") == "measured")
-        firsts = measured if row.labels.get("cells") else measured[:1]
-        figures = row.labels.get("figures") or [row.labels.get("figure", "first")]
-        return [
-            self._part(row, Quantity(_figure(figure, flows[first]), first, measured), cell)
-            for figure in figures
-            for cell, first in enumerate(firsts)
-        ]
-
-    def _part(self, row: Row, quantity: Quantity, cell: int) -> KindResult:
+    def _result(self, row: Row, quantity: Quantity) -> KindResult:
         flows = row.case["flows"]
         lead = quantity.first if row.labels.get("cells") else 0
         ordered = [flows[lead], *(flow for i, flow in enumerate(flows) if i != lead)]
@@ -88,9 +76,8 @@ class Kinds:
         found["bound_by"] = limit.why if limit is not None else None
         self.columns.append(found)
         sized = lead if moves(ordered[0]) else None
-        return KindResult(
-            len(self.columns) - 1, quantity, cell, sized, limit if limit is not None and limit.gbps else None
-        )
+        known = limit if limit is not None and limit.gbps else None
+        return KindResult(len(self.columns) - 1, quantity, sized, known)
 
 
 def moves(flow: Json) -> bool:
@@ -147,10 +134,6 @@ def together(flows: Sequence[Json]) -> str:
     return "many-both" if all((b, a) in ends for a, b in ends) else "many"
 
 
-def _figure(figure: str, flow: Json) -> str:
-    return "latency" if figure == "first" and "schedule" in flow else figure
-
-
 def _unlocked(traits: MemoryTraits) -> bool:
     return traits.placed_by_touch and not (traits.registered or traits.migrates)
 
@@ -179,11 +162,26 @@ def _columns(row: Row, case: Json, figure: str, tier: str) -> Json:
         **{"collective": collective.kind if collective else None, "parameters": _words(parameters)},
         **{"flows": len(measured), "background": len(flows) - len(measured), "together": together(measured)},
         **_of_workload(labels.get("workload"), flow),
+        "beside": " ".join(_beside(case, measured)),
     }
     kinds = [found[name] for name in ("source_memory", "destination_memory") if found[name]]
     found["memories"] = ">".join(kinds) or found["members_memory"] or ""
     found |= {"movement": movement(found), "role": role(found), "path": path(found)}
     return found | {"way": way(found), "likeness": likeness(found)}
+
+
+def _beside(case: Json, measured: Sequence[Json]) -> list[str]:
+    """Return the movements of the background flows, each once; of one that goes against a measured flow with a note."""
+    ends = [tuple(flow.get(end, {}).get("device") for end in ("source", "destination")) for flow in measured]
+    found = []
+    for flow in case["flows"]:
+        if flow.get("role", "measured") == "background":
+            line = {**_end("source", flow), **_end("destination", flow), "executor": flow["executor"], "together": ""}
+            members = " ".join(end["device"] for end in flow.get("members", ()))
+            line |= {"members": members, "collective": flow.get("parameters", {}).get("collective"), "processes": 1}
+            code = movement({**line, "both_ways": both_ways(case, flow)})
+            found.append(f"{code}/against" if (line["destination"], line["source"]) in ends else code)
+    return sorted(set(found))
 
 
 def _of_workload(label: Json | None, flow: Json) -> Json:

@@ -11,7 +11,7 @@ import polars
 
 from linkscope.figures.columns import OF_ONE_FLOW, RATE, SCHEMA, TIME
 from linkscope.figures.kinds import KindResult, Kinds
-from linkscope.figures.values import Value, value_of
+from linkscope.figures.values import Value, place_of, value_of
 from linkscope.machine.node import Node
 from linkscope.machine.nominal import nominal, nominal_tiers
 from linkscope.machine.paths import Paths
@@ -82,9 +82,7 @@ def _lines(row: Row, kinds: Kinds) -> Iterator[tuple[Any, ...]]:
         if labels.get("figures"):
             figure = part.quantity.figure
             named = f"{labels.get('title', row.name)}: {_TITLES.get(figure, figure)}"
-        cells = labels.get("cells")
-        place = {**labels, **cells[part.cell]} if cells else labels
-        where = f"{place.get('row', '')}|{place.get('column', '')}"
+        where = "|".join(place_of(row.case, part.quantity))
         size = 0 if part.sized is None else row.case["flows"][part.sized]["bytes"]
         yield (of_row[0], named, *of_row[1:], part.number, where, size, *_values(row, part))
 

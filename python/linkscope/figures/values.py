@@ -17,7 +17,8 @@ Json = dict[str, Any]
 
 @dataclass(frozen=True)
 class Quantity:
-    """What labels ask of a case: ``figure`` of the flow ``first``; ``measured``: indices of all measured flows.
+    """What a case is read for: ``figure`` of the flow ``first``; ``measured``: indices of all measured flows; ``cell``:
+    its place among the labels' cells.
 
     ``first``: the first measured flow's rate (its time where the method measures latency). ``sum``: the sum of
     the measured flows' own rates. ``aggregate``: all bytes over first start to last end. ``half``: half of the
@@ -30,6 +31,7 @@ class Quantity:
     figure: str
     first: int
     measured: tuple[int, ...]
+    cell: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +42,26 @@ class Value:
     stats: Stats
     factor: float = 1.0
     touched: float | None = None
+
+
+def quantities(case: Json) -> list[Quantity]:
+    """Return what a case is read for: each figure that its labels ask for, of each flow that has a cell of its own."""
+    flows, labels = case["flows"], case.get("labels", {})
+    measured = tuple(i for i, flow in enumerate(flows) if flow.get("role", "measured") == "measured")
+    found = []
+    for figure in labels.get("figures") or [labels.get("figure", "first")]:
+        for cell, first in enumerate(measured if labels.get("cells") else measured[:1]):
+            timed = figure == "first" and "schedule" in flows[first]
+            found.append(Quantity("latency" if timed else figure, first, measured, cell))
+    return found
+
+
+def place_of(case: Json, quantity: Quantity) -> tuple[str, str]:
+    """Return row and column of a table in which a quantity stands."""
+    labels: Json = case.get("labels", {})
+    cells = labels.get("cells")
+    place = {**labels, **cells[quantity.cell]} if cells else labels
+    return str(place.get("row", "")), str(place.get("column", ""))
 
 
 def value_of(row: Row, quantity: Quantity) -> Value | None:
