@@ -23,6 +23,7 @@ from linkscope.answers.checked_results import LATENCY_TOLERANCE, PEERS_SOURCE
 from linkscope.answers.questions import ask
 from linkscope.messages.catalog import commands
 from linkscope.messages.finding import Level
+from linkscope.render import render
 from linkscope.results.row import Row
 from linkscope.results.run_file import RunFile
 
@@ -134,6 +135,24 @@ def test_a_planted_fault_is_named_first_and_alone(name: str, healthy: RunFile) -
     (cause,) = answer.at(Level.ERROR)
     assert (cause.code, cause.where) == (f"explain.{wanted[1]}", wanted[0])
     assert answer.headline.where == wanted[0]
+
+
+@pytest.mark.parametrize(
+    ("name", "code"),
+    [
+        ("link down", "slow"),
+        ("pair", "slow-path"),
+        ("no peer access", "slow-path"),
+        ("late GPU", "late"),
+        ("late pair", "late-path"),
+        ("fabric", "slow-everywhere"),
+        ("shared link", "slow-at-once"),
+    ],
+)
+def test_the_headline_says_where(name: str, code: str, healthy: RunFile) -> None:
+    answer = explain(SINGLE[name][0](healthy))
+    assert answer.headline.code == f"explain.{code}"
+    assert render(answer).count("\n") <= 24
 
 
 @pytest.mark.parametrize(("one", "other"), PAIRS)

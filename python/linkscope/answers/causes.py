@@ -209,7 +209,7 @@ _CHECKS: Mapping[str, Mapping[str, tuple[str, ...]]] = {
     "explain.throttled": {"nvidia": ("explain.check-throttle",), "amd": ("explain.check-amd-clock",)},
     "explain.power-cap": {"nvidia": ("explain.check-power",)},
     "explain.shared-link": {"": ("explain.check-tree",)},
-    "explain.slow-engine": {"": ("explain.check-engine",)},
+    "explain.slow-method": {"": ("explain.check-engine",)},
     "explain.slow-library": {"": ("explain.check-library",)},
     "explain.unchecked-links": {"": ("explain.check-links",)},
 }

@@ -20,6 +20,7 @@ from linkscope.answers.not_checked import failed_cases, not_checked
 from linkscope.answers.problems import Slowdown, problems
 from linkscope.answers.references import SWITCHED
 from linkscope.answers.run_head import RunHead, run_head
+from linkscope.figures.columns import RATE
 from linkscope.figures.run import Run
 from linkscope.messages.finding import Finding, Level, note
 
@@ -112,7 +113,7 @@ def _verdict(found: Explained) -> tuple[Outcome, Finding]:
         facts = _counts(found, [line for one in found.problems for line in one.lines])
         return Outcome.FAILS, note("explain.several", problems=len(found.problems), **facts)
     if found.problems:
-        return Outcome.FAILS, place(found.problems[0])
+        return Outcome.FAILS, place(found.problems[0], found.around.gpus)
     checked = len(found.known)
     if not checked:
         return Outcome.UNTESTED, no_verdict(found.run, found.by_peers, found.left_out)
@@ -128,8 +129,9 @@ def _verdict(found: Explained) -> tuple[Outcome, Finding]:
     return Outcome.HOLDS, note("explain.ok" if whole else "explain.ok-partly", checked=checked)
 
 
-def place(problem: Slowdown) -> Finding:
-    """Return where a problem is and what it costs."""
+def place(problem: Slowdown, gpus: Sequence[str]) -> Finding:
+    """Return where a problem is and what it costs; ``gpus``: all of the node."""
+    everywhere = len(gpus) > 2 and set(problem.where) == set(gpus) and problem.arrow == "<->"
     facts: dict[str, Any] = {"cost": problem.cost, "arrow": problem.arrow, "kinds": list(problem.kinds)}
     if problem.at_once:
         code = "explain.slow-at-once"
@@ -138,10 +140,13 @@ def place(problem: Slowdown) -> Finding:
         facts |= {"collective": problem.lines[0]["collective"], "members": len(problem.where)}
     elif not problem.lines:
         code = "explain.unreachable"
-    elif problem.arrow:
+    elif everywhere:
+        code = "explain.late-everywhere" if problem.late else "explain.slow-everywhere"
+    elif problem.arrow and "pairs" not in problem.cause.facts:
         code = "explain.late" if problem.late else "explain.slow"
     else:
         code = "explain.late-path" if problem.late else "explain.slow-path"
+        facts["where"] = problem.cause.facts.get("pairs", problem.where)
     return Finding(code, Level.NOTE, facts, problem.where, problem.ids)
 
 
@@ -153,8 +158,9 @@ def _findings(found: Explained, headline: Finding) -> tuple[list[Finding], list[
     shown += found.failed
     for number, problem in enumerate(found.problems):
         into = shown if number < SHOWN else hidden
-        if headline.code != place(problem).code:
-            into.append(place(problem))
+        where = place(problem, found.around.gpus)
+        if headline.code != where.code:
+            into.append(where)
         into.append(problem.cause)
         (shown if number == 0 else hidden).extend(_grounds(found, problem))
     if len(found.problems) > SHOWN:
@@ -180,7 +186,7 @@ def _grounds(found: Explained, problem: Slowdown) -> Iterator[Finding]:
     """Yield what shows a problem, what is not slow beside it, and what to look at."""
     yield from problem.evidence
     if problem.lines:
-        worst = max(problem.lines, key=missing)
+        worst = max((line for line in problem.lines if problem.late or line["unit"] == RATE), key=missing)
         said = _said("explain.evidence-rate", "explain.evidence-time", worst)
         yield replace(said, facts={**said.facts, **_counts(found, problem.lines)})
     elif problem.ids and not problem.evidence:
@@ -211,14 +217,14 @@ def _not_it(found: Explained, gpu: str, kinds: Sequence[str]) -> Iterator[Findin
 
 def _said(rate: str, time: str, line: Line) -> Finding:
     facts = {name: line[name] for name in ("path", "method", "value", "expected", "limit", "bytes")}
-    return note(rate if line["unit"] == "GB/s" else time, **facts, low=line["value_low"], high=line["value_high"])
+    return note(rate if line["unit"] == RATE else time, **facts, low=line["value_low"], high=line["value_high"])
 
 
 def _sources(found: Explained) -> Iterator[Finding]:
     """Yield who says what was expected, with the limit, in the numbers of the table of all results."""
     for number, source in enumerate(dict.fromkeys(line["expected_source"] for line in found.lines), start=1):
         held = [line for line in found.lines if line["expected_source"] == source]
-        limits = sorted({1 + line["tolerance"] * (-1 if line["unit"] == "GB/s" else 1) for line in held})
+        limits = sorted({1 + line["tolerance"] * (-1 if line["unit"] == RATE else 1) for line in held})
         code = "explain.source-peers" if source == PEERS_SOURCE else "explain.source"
         yield note(code, number=number, citation=source, limits=limits)
 

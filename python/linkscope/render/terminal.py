@@ -63,12 +63,12 @@ def _fitted(answer: Answer, width: int) -> Answer:
     if not lists:
         return answer
     longest = max(lists, key=lambda table: min(table.first or 0, table.frame.height))
-    over = _plain(answer, width, full=False).count("\n") - MOST_LINES
-    rows = min(longest.first or 0, longest.frame.height)
-    if over <= 0 or rows <= _LEAST_ROWS:
-        return answer
-    fitted = replace(longest, first=max(rows - over - (1 if rows == longest.frame.height else 0), _LEAST_ROWS))
-    return replace(answer, tables=tuple(fitted if table is longest else table for table in answer.tables))
+    fitted, rows = answer, min(longest.first or 0, longest.frame.height)
+    while rows > _LEAST_ROWS and _plain(fitted, width, full=False).count("\n") > MOST_LINES:
+        rows -= 1
+        shorter = replace(longest, first=rows)
+        fitted = replace(answer, tables=tuple(shorter if one is longest else one for one in answer.tables))
+    return fitted
 
 
 def _screen(answer: Answer, width: int, full: bool) -> Iterable[Text | str | Grid]:
