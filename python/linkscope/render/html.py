@@ -10,7 +10,7 @@ from importlib.resources import files
 from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined, Template
-from markupsafe import Markup
+from markupsafe import Markup, escape
 
 from linkscope.answers.answer import Answer, Column, Table
 from linkscope.messages.catalog import commands, message, sentence
@@ -58,10 +58,16 @@ def _environment() -> Environment:
         lstrip_blocks=True,
         auto_reload=False,
     )
+    found.filters["arrows"] = _arrows
     found.globals.update(sentence=sentence, commands=commands, message=message, fill=fill, cells=cells, Level=Level)
     found.globals.update(tone=tone, rows=_rows, shown_columns=_columns, left_out=_left_out, packed_csv=_packed_csv)
     found.globals.update(heat_map=_heat_map, curves_of=_curves, palette=_palette, who=who, terminal=terminal)
     return found
+
+
+def _arrows(text: str) -> Markup:
+    """Return a text that is never broken within an arrow."""
+    return Markup(str(escape(text)).replace("-&gt;", '<span class="arrow">-&gt;</span>'))
 
 
 def tone(answer: Answer) -> str:
