@@ -33,8 +33,8 @@ from rich.console import Console
 from turns import Turns, best_of, missing, note_of, print_missing, ratio_of, table_of, take_turns
 
 from linkscope import topology
-from linkscope.analysis.collective import Collective
 from linkscope.errors import LinkscopeError
+from linkscope.figures.collective import Collective
 from linkscope.importers.nccl_tests import times_out_of_place
 from linkscope.results.nccl_programs import NCCL_PROGRAMS
 from linkscope.results.row import Row

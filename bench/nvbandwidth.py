@@ -19,15 +19,16 @@ from dataclasses import dataclass, field
 from importlib.resources import files
 from pathlib import Path
 
+import polars
 from narrowed import Json, narrowed, rows_of
 from program import add_limit, run
 from ratios import RATIOS, Ratio, figures_of, print_by_case
 from rich.console import Console
 from turns import Figures, note_of, ratio_of, take_turns
 
-from linkscope.analysis.by_flow import by_flow
-from linkscope.analysis.headline import headline
 from linkscope.errors import LinkscopeError
+from linkscope.figures.columns import RATE
+from linkscope.figures.run import Run
 from linkscope.importers import nvbandwidth
 from linkscope.importers.peer_output import SECONDS, PeerOutput, Source
 from linkscope.results.run_file import RunFile
@@ -91,15 +92,16 @@ class Sides:
         self.well = self.well and well
 
     def _figures(self, run: RunFile) -> Iterator[tuple[Cell, float]]:
-        for part in (part for row in run.rows for part in by_flow(row)):
-            figure = headline(part)
-            case = part.labels.get("peer", {}).get("case")
-            if figure is None or case is None:
+        read = Run(run)
+        for line in read.results.filter(polars.col("value").is_not_null()).iter_rows(named=True):
+            row = read.rows[line["id"]]
+            case = row.labels.get("peer", {}).get("case")
+            if case is None:
                 continue
-            cell = (case, coordinate(part.labels["row"]), coordinate(part.labels["column"]))
-            self.units[cell] = figure.unit
+            cell = (case, *map(coordinate, line["place"].split("|", 1)))
+            self.units[cell] = line["unit"] if line["unit"] == RATE else "ns"
             # nvbandwidth's latency is a mean over the multiprocessors, so the mean stands beside it.
-            yield cell, figure.value.mean if figure.unit == "ns" else figure.value.median
+            yield cell, line["value"] if line["unit"] == RATE else row.flows[0].seconds.mean * 1e9
 
 
 def outside(ratio: Ratio) -> bool:

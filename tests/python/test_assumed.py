@@ -9,7 +9,6 @@ import linkscope
 from linkscope.answers.best import choices
 from linkscope.codecs.peer import osu
 from linkscope.figures.run import Run
-from linkscope.report import wording
 from linkscope.results.row import Row
 from linkscope.results.run_file import RunFile
 
@@ -60,4 +59,4 @@ def test_choose_ranks_no_size_at_which_one_is_assumed(messages: RunFile) -> None
 
 def test_the_format_of_osu_says_up_to_which_size(messages: RunFile) -> None:
     rows = [row for row in messages.rows if osu.takes(row.case)]
-    assert f"up to 262144 bytes {wording.OF_NO_SOURCE}" in osu.text(messages, rows)
+    assert f"up to 262144 bytes {osu.ASSUMED}" in osu.text(messages, rows)

@@ -13,8 +13,8 @@ import pytest
 from launching import TINY_IDS, Bench, bench
 
 from linkscope.launch import costs
+from linkscope.messages import numbers
 from linkscope.plan.budget import Costs, fit, least_s
-from linkscope.report import wording
 from linkscope.results.run_file import RunFile
 
 __all__ = ["bench"]
@@ -102,7 +102,7 @@ def test_every_estimate_of_a_run_has_its_rounds_and_starts_as_learnt_here(bench:
         one["seconds"] for one in json.loads(bench.cli("list", "suites", "--json").out) if one["name"] == name
     )
     assert seconds > 60, "three starts of 20 s"
-    assert f"about {wording.duration(seconds)}" in dry
+    assert f"about {numbers.duration(seconds)}" in dry
     once = bench.cli("run", name, "--dry-run", "--rounds", "1").out.splitlines()[-1]
     assert 20 <= int(once.partition("about ")[2].split()[0]) < seconds - 39
     budget = bench.cli("run", name, "--dry-run", "--rounds", "3:6", "--budget", "50s").out.splitlines()[-1]

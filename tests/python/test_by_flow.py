@@ -7,12 +7,10 @@ from typing import Any
 import modelled_run as made
 import pytest
 
-from linkscope.analysis.by_flow import by_flow
-from linkscope.analysis.figures import figures
-from linkscope.analysis.headline import headline
-from linkscope.analysis.overview import overview
+from linkscope.answers.questions import ask
 from linkscope.cli.row_tally import figures as tally_figures
 from linkscope.cli.row_tally import span
+from linkscope.figures.run import Run
 from linkscope.results.row import Row
 
 
@@ -41,35 +39,34 @@ def _row(status: str = "ok") -> Row:
     return Row.from_json(line)
 
 
-def test_each_measured_flow_has_its_place_and_its_own_figure() -> None:
-    parts = by_flow(_row())
-    assert [(part.labels["row"], part.labels["column"]) for part in parts] == [("numa:0", "gpu:0"), ("numa:0", "gpu:1")]
-    figures = [headline(part) for part in parts]
-    assert [figure.value.median for figure in figures if figure] == [37.0, 41.0]
-    assert all(len(part.case["flows"]) == 3 for part in parts)
-    assert parts[1].case["flows"][0]["executor"] == "gpu:1"
+def _results(row: Row) -> list[dict[str, Any]]:
+    return Run(made.run(found=[row])).results.to_dicts()
+
+
+def test_each_measured_flow_has_its_place_and_its_own_result() -> None:
+    lines = _results(_row())
+    assert [(line["place"], line["value"]) for line in lines] == [("numa:0|gpu:0", 37.0), ("numa:0|gpu:1", 41.0)]
+    assert [line["executor"] for line in lines] == ["gpu:0", "gpu:1"]
 
 
 def test_a_failed_case_fails_in_each_of_its_places() -> None:
-    assert [(part.status, part.reason) for part in by_flow(_row("failed"))] == [("failed", "no such luck")] * 2
+    assert [(line["status"], line["reason"]) for line in _results(_row("failed"))] == [("failed", "no such luck")] * 2
 
 
-def test_a_case_with_one_figure_stays_whole() -> None:
+def test_a_case_with_one_result_stays_whole() -> None:
     row = _row()
     row.case["labels"].pop("cells")
-    assert by_flow(row) == [row]
+    assert len(_results(row)) == 1
 
 
 @pytest.mark.parametrize("status", ["skipped", "failed"])
-def test_a_case_counts_once_however_many_figures_it_would_have(status: str) -> None:
-    whole, broken = made.under_load(), made.under_load(3, status, "GPU to host")
-    summary = overview([whole, broken], made.node()).summary
-    assert (summary.rows, summary.ok, summary.figures) == (2, 1, 4)
-    assert [group.count for group in (*summary.skipped, *summary.failed)] == [1]
-    assert len(summary.imprecise) <= summary.figures
+def test_a_case_counts_once_however_many_results_it_would_have(status: str) -> None:
+    answer = ask("show", made.run(found=[made.under_load(), made.under_load(3, status, "GPU to host")]))
+    assert (answer.run.cases, answer.run.ok, getattr(answer.run, status)) == (2, 1, 1)
+    assert answer.table("show.reasons").frame["cases"].to_list() == [1]
 
 
-def test_a_line_of_progress_spans_every_figure_of_a_case() -> None:
+def test_a_line_of_progress_spans_every_result_of_a_case() -> None:
     told = span([one.headline for one in tally_figures(made.under_load(3).raw)])
     assert [float(end) for end in told.removesuffix(" GB/s").split("–")] == [
         pytest.approx(40.0, rel=0.01),
@@ -77,5 +74,5 @@ def test_a_line_of_progress_spans_every_figure_of_a_case() -> None:
     ]
 
 
-def test_the_export_says_under_which_load_a_flow_was_timed() -> None:
-    assert set(figures(made.run(4, [made.under_load()]))["load"]) == {"sustained"}
+def test_results_tell_under_which_load_a_flow_was_timed() -> None:
+    assert {line["load"] for line in _results(made.under_load())} == {"sustained"}

@@ -1,4 +1,4 @@
-"""Collectives in tables: bandwidths by nccl-tests' factors, peaks, bounds, slowest members, shared pictures."""
+"""Collectives as results: bandwidths by nccl-tests' factors, peaks, times of members, tables."""
 
 from __future__ import annotations
 
@@ -7,20 +7,12 @@ from typing import Any
 import modelled_run as made
 import pytest
 
-from linkscope.analysis.bounds import best_latencies
-from linkscope.analysis.by_flow import apart
-from linkscope.analysis.cell import cell
-from linkscope.analysis.collective import Collective
-from linkscope.analysis.curves import CurveSet
-from linkscope.analysis.figures import figures
-from linkscope.analysis.headline import BUS, headline
-from linkscope.analysis.lists import Listing
-from linkscope.analysis.overview import overview
-from linkscope.analysis.peak import peak
+from linkscope.answers.questions import ask
+from linkscope.answers.tables import tables
+from linkscope.figures.collective import Collective
+from linkscope.figures.run import Run
 from linkscope.machine.described import load_machine
 from linkscope.machine.paths import Paths
-from linkscope.report import wording
-from linkscope.report.terminal import show
 from linkscope.results.row import Row
 
 Json = dict[str, Any]
@@ -43,6 +35,11 @@ def gathering(kind: str, seconds: float, size: int = GB, gpus: int = 4, **labels
     return Row.from_json({**row.raw, "flows": [{**row.raw["flows"][0], "parts_s": parts}]})
 
 
+def results(*rows: Row) -> list[Json]:
+    """Return the lines of the frame of rows."""
+    return Run(made.run(found=list(rows))).results.to_dicts()
+
+
 @pytest.mark.parametrize(
     ("kind", "factor"),
     [
@@ -55,36 +52,25 @@ def gathering(kind: str, seconds: float, size: int = GB, gpus: int = 4, **labels
     ],
 )
 def test_bus_bandwidth_has_nccl_tests_factors(kind: str, factor: float) -> None:
-    figure = headline(gathering(kind, 0.005))
-    assert figure is not None
-    assert figure.value.median == pytest.approx(200 * factor)
-    assert figure.what == BUS
-    algorithm = headline(gathering(kind, 0.005, figure="algorithm"))
-    assert algorithm is not None
-    assert algorithm.value.median == pytest.approx(200)
+    (bus,) = results(gathering(kind, 0.005))
+    assert (bus["figure"], bus["unit"]) == ("bus", "GB/s")
+    assert bus["value"] == pytest.approx(200 * factor)
+    assert results(gathering(kind, 0.005, figure="algorithm"))[0]["value"] == pytest.approx(200)
 
 
 def test_a_time_is_that_of_the_collective_and_a_barrier_has_no_bandwidth() -> None:
-    time = headline(gathering("all-reduce", 20e-6, figure="latency"))
-    assert time is not None
-    assert (time.value.median, time.unit) == (pytest.approx(20), "us")
+    (time,) = results(gathering("all-reduce", 20e-6, figure="latency"))
+    assert (time["value"], time["unit"], time["peak_gbps"]) == (pytest.approx(20e-6), "s", None)
     flow = gathering("barrier", 5e-6, 0).case["flows"][0]
     barrier = made.ok(made.case("barrier", [flow], {"figure": "bus"}), [[5e-6] * 8], latency=True)
-    waited = headline(barrier)
-    assert waited is not None
-    assert waited.unit == "ns"
+    assert results(barrier)[0]["unit"] == "s"
 
 
 @pytest.mark.parametrize("kind", ["all-reduce", "reduce-scatter", "all-gather", "all-to-all", "broadcast", "reduce"])
 def test_on_a_switch_the_peak_of_the_bus_bandwidth_is_a_gpus_link(kind: str) -> None:
-    paths = Paths(made.node())
-    limit = peak(gathering(kind, 0.004), paths)
-    assert limit is not None
-    assert limit.gbps == pytest.approx(made.LINK_GBPS)
-    algorithm = peak(gathering(kind, 0.004, figure="algorithm"), paths)
-    assert algorithm is not None
-    assert algorithm.gbps == pytest.approx(made.LINK_GBPS / Collective(kind, tuple("abcd")).bus_factor)
-    assert peak(gathering(kind, 0.004, figure="latency"), paths) is None
+    assert results(gathering(kind, 0.004))[0]["peak_gbps"] == pytest.approx(made.LINK_GBPS)
+    (algorithm,) = results(gathering(kind, 0.004, figure="algorithm"))
+    assert algorithm["peak_gbps"] == pytest.approx(made.LINK_GBPS / Collective(kind, tuple("abcd")).bus_factor)
 
 
 def test_in_a_mesh_a_member_uses_all_its_links() -> None:
@@ -108,23 +94,11 @@ def test_members_that_share_a_device_have_no_known_peak() -> None:
 
 
 def test_the_slowest_member_is_named() -> None:
-    found = cell(gathering("all-reduce", 0.005), Paths(made.node())).slowest
-    assert found is not None
-    assert found.member == "gpu:2"
-    assert found.ratio == pytest.approx(1.02 / 1.005)
-    assert wording.slowest(cell(gathering("reduce", 0.005), Paths(made.node()))) == "gpu:2, +1.5 % on the mean"
-
-
-def message(seconds: float, source: str = "gpu:0", size: int = 16, **end: Any) -> Row:
-    flow = made.flow(source, "gpu:1" if source == "gpu:0" else source, size)
-    flow["destination"] = {**flow["destination"], **end}
-    return made.ok(made.case(f"p2p{seconds}", [flow], {"figure": "latency"}), [[seconds] * 8])
-
-
-def test_the_best_latency_is_of_small_messages_between_two_devices() -> None:
-    rows = [message(9e-6), message(8.7e-6), message(1e-6, size=4096), message(2e-6, "numa:0", rank=1)]
-    best = best_latencies([*rows, message(1e-6, "numa:0")])
-    assert {kind: latency.seconds for kind, latency in best.items()} == {"gpu": 8.7e-6, "numa": 2e-6}
+    (line,) = (
+        ask("show", made.run(found=[gathering("all-reduce", 0.005)])).table("show.slowest-members").frame.to_dicts()
+    )
+    assert line["member"] == "gpu:2"
+    assert line["behind"] == pytest.approx(1.02 / 1.005 - 1)
 
 
 def curve(kind: str, **labels: Any) -> list[Row]:
@@ -132,83 +106,35 @@ def curve(kind: str, **labels: Any) -> list[Row]:
     return [gathering(kind, 20e-6 + size / 2e11, size, x=size, **shown) for size in (1024, 1 << 20, GB)]
 
 
-def test_collectives_times_stand_beside_passes_of_the_best_latency() -> None:
-    rows = [message(8.7e-6), *curve("all-reduce", figure="latency"), *curve("broadcast", figure="latency", title="B")]
-    tables = {table.heading.title: table for table in overview(rows, made.node()).tables}
-    (two,) = tables["all-reduce"].heading.bounds
-    assert (two.passes, two.seconds) == (2, pytest.approx(17.4e-6))
-    (one,) = tables["B"].heading.bounds
-    assert (one.passes, one.seconds) == (1, pytest.approx(8.7e-6))
-    assert "two passes of this run's best point-to-point latency" in " ".join(
-        wording.facts(tables["all-reduce"].heading)
-    )
-
-
-def test_without_latencies_there_are_no_bounds_and_bandwidths_have_none() -> None:
-    assert all(
-        not table.heading.bounds for table in overview(curve("all-reduce", figure="latency"), made.node()).tables
-    )
-    rows = [message(8.7e-6), *curve("all-reduce")]
-    assert all(not table.heading.bounds for table in overview(rows, made.node()).tables)
-
-
 def test_one_measurement_stands_in_a_table_for_each_figure() -> None:
     rows = curve("all-reduce", title="Sum", figure="latency", figures=["latency", "bus"])
-    found = overview(rows, made.node())
-    assert [table.heading.title for table in found.tables] == ["Sum: time", "Sum: bus bandwidth"]
-    assert [table.heading.unit for table in found.tables] == ["us", "GB/s"]
-    assert found.summary.rows == 3
-    assert found.summary.figures == 6
-    assert len({entry.key for table in found.tables for entry in table.flat}) == 6
-    assert len(apart(rows)) == 6
+    run = Run(made.run(found=rows))
+    found = list(tables(run.results))
+    assert [table.facts["unit"] for table in found] == ["s", "GB/s"]
+    assert run.results.height == 6
+    assert run.results["id"].n_unique() == 3
 
 
-def test_rows_of_one_table_share_a_picture() -> None:
-    other = curve("all-reduce", series="4 GPUs, direct-collective")
-    renamed = [Row.from_json({**row.raw, "id": f"{row.id}d", "case": {**row.case, "name": "other"}}) for row in other]
-    (table,) = overview([*curve("all-reduce"), *renamed], made.node()).tables
-    assert isinstance(table, CurveSet)
-    assert table.names == ("xccl-collective", "direct-collective")
-    assert table.curves[0].peak_gbps == made.LINK_GBPS
-
-
-def test_reports_tell_of_collectives(capsys: pytest.CaptureFixture[str]) -> None:
-    from rich.console import Console
-
-    rows = [message(8.7e-6), gathering("all-reduce", 0.005, title="List"), *curve("all-gather", figure="latency")]
-    run = made.run(found=rows)
-    show(run, Console(width=160))
-    printed = capsys.readouterr().out
-    assert "gpu:2, +1.5 % on the mean" in printed
-    assert "bus bandwidth as nccl-tests defines it" in printed
-    (listing,) = [table for table in overview(rows, made.node()).tables if table.heading.title == "List"]
-    assert isinstance(listing, Listing)
-    assert listing.cells[0].share == pytest.approx(300 / 450)
-
-
-def test_messages_both_ways_are_held_against_both_ways() -> None:
+def test_messages_both_ways_have_the_peak_of_both_ways() -> None:
     flow = made.flow("gpu:0", "gpu:1", GB, "mpi", parameters={"call": "both-ways"})
-    row = made.ok(made.case("both", [flow], {}), [[0.002] * 8])
-    limit = peak(row, Paths(made.node()))
-    assert limit is not None
-    assert limit.gbps == pytest.approx(2 * made.LINK_GBPS)
-    turn = made.flow("gpu:0", "gpu:1", 8, "mpi", parameters={"call": "ping-pong"})
-    figure = headline(made.ok(made.case("turn", [turn], {"figure": "latency"}), [[2e-6] * 8], latency=True))
-    assert figure is not None
-    assert figure.what == "time of one message, half of a round trip"
+    (line,) = results(made.ok(made.case("both", [flow], {}), [[0.002] * 8]))
+    assert line["peak_gbps"] == pytest.approx(2 * made.LINK_GBPS)
+    assert line["movement"].startswith("gpu<>gpu")
 
 
-def test_the_export_tells_members_and_processes_and_the_algorithm_bandwidth() -> None:
+def test_results_tell_members_processes_and_memory() -> None:
     one = gathering("all-reduce", 0.005)
-    each = Row.from_json({**one.raw, "case": {**one.case, "processes": 4}})
-    records = figures(made.run(4, [one, each])).to_dicts()
-    assert [record["processes"] for record in records] == [1, 4]
-    assert records[0]["members"] == "gpu:0 gpu:1 gpu:2 gpu:3"
-    assert records[0]["members_memory"] == "device"
-    assert (records[0]["figure"], records[0]["gbps"]) == ("bus", pytest.approx(300))
+    each = Row.from_json({**one.raw, "case": {**one.case, "processes": 4, "id": "each"}, "id": "each"})
+    alone, apart = results(one, each)
+    assert (alone["processes"], apart["processes"]) == (1, 4)
+    assert alone["members_memory"] == "device"
+    assert alone["likeness"] != apart["likeness"]
+    assert (alone["figure"], alone["gbps"]) == ("bus", pytest.approx(300))
 
 
-def test_the_bus_tables_heading_says_what_the_algorithm_bandwidth_is() -> None:
-    rows = [gathering("all-reduce", 0.005, figure="bus")]
-    (table,) = overview(apart(rows), made.node()).tables
-    assert "1.5 times the algorithm bandwidth (size over time)" in wording.quantity(table.heading)
+def test_show_has_a_row_for_each_collective_with_its_bus_bandwidth() -> None:
+    run = made.run(found=[gathering(kind, 0.005) for kind in ("all-reduce", "broadcast")])
+    table = ask("show", run).table("show.movements-at")
+    assert table.frame["movement"].to_list() == ["all-reduce/4gpus", "broadcast/4gpus"]
+    assert [values[0] for values in table.frame["xccl-collective"]] == pytest.approx([300, 200])
+    assert "bus" in table.facts["notes"]

@@ -8,8 +8,10 @@ from typing import Any
 import modelled_run as made
 import pytest
 
-from linkscope.analysis.cell import cell
-from linkscope.analysis.peak import peak
+from linkscope.answers.questions import ask
+from linkscope.figures.columns import ABOVE_PEAK
+from linkscope.figures.peak import peak
+from linkscope.figures.run import Run
 from linkscope.machine.node import Node
 from linkscope.machine.paths import Paths
 from linkscope.results.row import Row
@@ -23,7 +25,7 @@ def row(flows: list[dict[str, Any]], figure: str, gbps: float = 90.0) -> Row:
 
 
 def gbps(flows: list[dict[str, Any]], figure: str, paths: Paths = PATHS) -> float | None:
-    found = peak(row(flows, figure), paths)
+    found = peak(row(flows, figure).case, figure, paths)
     return None if found is None else found.gbps
 
 
@@ -55,7 +57,7 @@ def test_an_exchange_moves_both_ways_and_its_half_is_one() -> None:
 
 
 def test_the_reason_names_what_limits() -> None:
-    found = peak(row([made.flow("numa:0", "gpu:1")], "first"), PATHS)
+    found = peak(row([made.flow("numa:0", "gpu:1")], "first").case, "first", PATHS)
     assert found is not None
     assert "numa:0>gpu:1" in found.why
 
@@ -63,13 +65,20 @@ def test_the_reason_names_what_limits() -> None:
 def test_an_unknown_link_has_no_peak_and_no_share() -> None:
     described = made.node(4)
     bare = Node("bare", tuple(d for d in described.devices if d.kind == "gpu")[:1], ())
-    assert peak(row([made.flow("gpu:0", "gpu:9")], "first"), Paths(bare)) is None
-    assert cell(row([made.flow("gpu:0", "gpu:9")], "first"), Paths(bare)).share is None
+    assert gbps([made.flow("gpu:0", "gpu:9")], "first", Paths(bare)) is None
 
 
-def test_the_share_is_measured_over_peak() -> None:
-    found = cell(row([made.flow("gpu:0", "gpu:1")], "first", gbps=405.0), PATHS)
-    assert found.share == pytest.approx(0.9)
+def of_peak(found: Row) -> float | None:
+    share: float | None = Run(made.run(found=[found])).results["of_peak"][0]
+    return share
+
+
+@pytest.mark.parametrize("factor", [0.9, 1.02, 1.05, 116.0])
+def test_the_share_is_measured_over_peak(factor: float) -> None:
+    run = Run(made.run(found=[row([made.flow("gpu:0", "gpu:1")], "first", gbps=factor * made.LINK_GBPS)]))
+    assert run.results["of_peak"][0] == pytest.approx(factor)
+    codes = {found.code for found in ask("show", run).findings}
+    assert ("show.above-peak" in codes) == (factor > ABOVE_PEAK)
 
 
 def test_prefetches_to_the_host_have_the_peak_of_the_link_they_cross() -> None:
@@ -92,15 +101,8 @@ def test_what_goes_to_a_host_that_a_node_is_described_without_has_no_known_peak(
     assert gbps(pages, "first", Paths(replace(whole, devices=devices, links=links))) is None
 
 
-@pytest.mark.parametrize(("factor", "above"), [(0.9, False), (1.02, False), (1.05, True), (116.0, True)])
-def test_what_no_link_can_have_delivered_says_so(factor: float, above: bool) -> None:
-    found = cell(row([made.flow("gpu:0", "gpu:1")], "first", gbps=factor * made.LINK_GBPS), PATHS)
-    assert found.above_peak is above
-    assert found.to_json()["above_peak"] is above
-
-
 def test_times_have_no_peak() -> None:
-    assert cell(row([made.flow("gpu:0", "gpu:1")], "latency"), PATHS).peak is None
+    assert of_peak(row([made.flow("gpu:0", "gpu:1")], "latency")) is None
 
 
 def test_pages_that_loads_may_have_brought_elsewhere_have_no_peak() -> None:

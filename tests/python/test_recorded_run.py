@@ -3,19 +3,13 @@
 from __future__ import annotations
 
 import json
-from io import StringIO
 from pathlib import Path
 
+import polars
 import pytest
 from result_schema import validate
-from rich.console import Console
 
-from linkscope.analysis.matrices import Matrix, matrices
-from linkscope.analysis.overview import overview
 from linkscope.figures.run import Run
-from linkscope.machine.paths import Paths
-from linkscope.render.page import write_page
-from linkscope.report.terminal import show
 from linkscope.results.run_file import RunFile
 
 RECORDED = Path(__file__).parents[1] / "fixtures" / "runs" / "h200x4-default.jsonl"
@@ -25,11 +19,6 @@ PEAK_GBPS = 450.0  # 18 NVLinks of 25 GB/s
 @pytest.fixture(scope="module")
 def run() -> RunFile:
     return RunFile.read(RECORDED)
-
-
-def matrix(run: RunFile, title: str) -> Matrix:
-    (found,) = [m for m in matrices(run.rows, Paths(run.node)) if m.heading.title == title]
-    return found
 
 
 def test_every_line_is_of_the_schema() -> None:
@@ -52,48 +41,26 @@ def test_intervals_enclose_their_medians(run: RunFile) -> None:
             assert stats.n == len(flow.samples_s) >= 3, row.id
 
 
-def test_what_caches_serve_stands_with_what_memory_gives(run: RunFile) -> None:
-    lines = {line.heading.name: line for line in overview(run.rows, run.node).summary.tables}
-    of_memory, of_links = lines["memcpy-by-size"], lines["d2d-by-size"]
-    assert of_memory.last is not None
-    assert of_memory.best.bytes < of_memory.last.bytes == 256 << 20
-    assert of_links.last is None
+def results(run: RunFile, test: str, method: str = "copy-engine") -> polars.DataFrame:
+    return Run(run).results.filter(polars.col("row") == test, polars.col("method") == method)
 
 
 def test_no_copy_between_gpus_beats_the_link(run: RunFile) -> None:
-    table = matrix(run, "GPU to GPU, driven by the source, copy-engine")
-    assert len(table.flat) == 12
-    for cell in table.flat:
-        assert cell.headline is not None
-        assert cell.peak is not None
-        assert cell.share is not None
-        assert cell.peak.gbps == PEAK_GBPS
-        assert 0.8 < cell.share < 1
+    found = results(run, "d2d")
+    assert found.height == 12
+    assert set(found["peak_gbps"]) == {PEAK_GBPS}
+    assert found["of_peak"].is_between(0.8, 1).all()
 
 
 def test_the_sum_of_both_ways_is_twice_one_way_at_most(run: RunFile) -> None:
-    both = matrix(run, "GPU and GPU, both directions at once, sum, copy-engine")
-    for cell in both.flat:
-        assert cell.headline is not None
-        assert cell.headline.value.median <= 2 * PEAK_GBPS
+    both = results(run, "d2d-both-ways")
+    assert both.height == 6
+    assert (both["value"] <= 2 * PEAK_GBPS).all()
 
 
 def test_a_flag_that_guards_data_costs_more_than_a_bare_one(run: RunFile) -> None:
-    relaxed = matrix(run, "A flag in the peer's memory, one way, relaxed")
-    release = matrix(run, "A flag in the peer's memory, one way, release")
-    for bare, guarding in zip(relaxed.flat, release.flat, strict=True):
-        assert bare.headline is not None
-        assert guarding.headline is not None
-        assert bare.headline.value.high < guarding.headline.value.low
-
-
-def test_it_shows_on_a_terminal_and_as_a_page(run: RunFile, tmp_path: Path) -> None:
-    text = StringIO()
-    show(run, Console(file=text, width=120))
-    assert "396.2" in text.getvalue()
-    assert "88 %" in text.getvalue()
-    assert "modelled" not in text.getvalue().lower()
-    page = tmp_path / "page.html"
-    write_page([Run.of(run)], page)
-    assert page.stat().st_size < 6_000_000
-    assert "4 x NVIDIA H200" in page.read_text()
+    found = results(run, "ping-pong", "ping-pong").sort("path")
+    release = found["parameters"].str.contains("release")
+    bare, guarding = found.filter(~release), found.filter(release)
+    assert bare["path"].to_list() == guarding["path"].to_list()
+    assert (bare["value_high"] < guarding["value_low"]).all()

@@ -107,6 +107,13 @@ def test_recorded_runs_fit_a_screen(path: Path, monkeypatch: pytest.MonkeyPatch)
     assert fits(path.name)
 
 
+def test_a_run_of_an_application_shows_its_methods() -> None:
+    answer = ask("show", recorded.FIXTURES / "applications" / "h100-halo-2-ranks.jsonl")
+    assert (answer.question, answer.exit_code) == ("show", 0)
+    assert answer.table("app.methods").frame.height == 8
+    assert "show.reasons" in {table.key for table in answer.tables}
+
+
 def test_a_row_is_taken_apart_only_where_its_parts_fit() -> None:
     main, *_ = blocks(Run.of(recorded.HEALTHY).results)
     assert len(taken_apart(main, 12)) == 12

@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import io
 import json
-import math
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -21,7 +20,6 @@ from test_page import Elements
 import linkscope
 from linkscope.analysis.figures import figures
 from linkscope.analysis.headline import headline
-from linkscope.analysis.overview import overview
 from linkscope.answers.answer import Answer
 from linkscope.answers.best import ANY, choices
 from linkscope.answers.compare import answer as compare
@@ -29,7 +27,6 @@ from linkscope.errors import LinkscopeError
 from linkscope.figures.export import export
 from linkscope.figures.run import Run
 from linkscope.render.page import page as render
-from linkscope.report import terminal
 from linkscope.results.member_time import PARTS
 from linkscope.results.replicates import folded
 from linkscope.results.row import Row
@@ -150,22 +147,6 @@ def test_a_run_with_workloads_is_read_by_every_command(tmp_path: Path) -> None:
     assert (found["new"] / found["base"]).to_list() == pytest.approx([1.5] * 4, rel=0.01)
     assert linkscope.explain(base).data["not_checked"] == {"workload": 4}
     assert linkscope.analyze(base).headline
-
-
-def test_show_has_a_workload_once() -> None:
-    run = run_of([*some.halo_rows(), *made.rows(4)[:3]])
-    text = printed(terminal.show, run)
-    assert text.count("direct, device is fastest") == 1
-    assert "row -> column" in text
-    found = overview(run.rows, run.node)
-    assert len(found.other_tables) == len(found.tables) - 1
-    assert found.to_json()["workloads"][0]["application"] == "halo"
-
-
-def test_json_of_a_workload_has_no_number_that_json_lacks() -> None:
-    told = overview(some.pattern_rows(), made.node(4)).to_json()["workloads"]
-    assert json.loads(json.dumps(told, allow_nan=False)) == json.loads(json.dumps(told))
-    assert math.isclose(told[0]["parts"][0]["wait"], 0.5)
 
 
 def test_names_from_a_file_are_no_markup() -> None:

@@ -11,8 +11,8 @@ from typing import Any
 
 import yaml
 
-from linkscope.analysis.collective import Collective
 from linkscope.documents.sizes import parse_size
+from linkscope.figures.collective import Collective
 from linkscope.results.run_file import RunFile
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -5,12 +5,14 @@ from __future__ import annotations
 import statistics
 from collections.abc import Sequence
 
+import polars
 from tools.performance import applications
 from tools.performance.figures import Compared, Figures
 
-from linkscope.analysis.matrices import Matrix, matrices
+from linkscope.answers.tables import tables
 from linkscope.documents.sizes import parse_size
-from linkscope.machine.paths import Paths
+from linkscope.figures.columns import RATE
+from linkscope.figures.run import Run
 
 KINDS = ("all-reduce", "reduce", "broadcast", "reduce-scatter", "all-gather", "all-to-all")
 SMALL = ("1K", "4K", "16K", "64K", "256K", "1M")
@@ -134,26 +136,30 @@ def _collectives(figures: Figures, form: str, run: str, rows: tuple[str, str], s
 
 
 def _node(figures: Figures) -> str:
-    """The default suite's matrices, one line for each title, a column for each method."""
-    run = figures.files["default"]
+    """Return the default suite's matrices, one line for each title, a column for each method."""
+    results = Run(figures.files["default"]).results
     found: dict[str, dict[str, str]] = {}
-    for matrix in matrices(run.rows, Paths(run.node)):
-        title, _, method = matrix.heading.title.rpartition(", ")
+    for test in tables(results):
+        if test.layout != "matrix":
+            continue
+        title, _, method = str(test.facts["title"]).rpartition(", ")
         if method not in ("copy-engine", "kernel-copy"):
-            title, method = matrix.heading.title, "other"
-        found.setdefault(title, {})[method] = _range(matrix)
+            title, method = str(test.facts["title"]), "other"
+        found.setdefault(title, {})[method] = _range(test.frame)
     columns = ("copy-engine", "kernel-copy", "other")
     lines = [(title, *(cells.get(column, "") for column in columns)) for title, cells in found.items()]
     return f"{_NODE}\n{table(('what', *columns), lines)}"
 
 
-def _range(matrix: Matrix) -> str:
-    cells = [(cell.headline, cell.share) for cell in matrix.flat if cell.headline is not None]
-    medians = sorted(one.value.median for one, _ in cells)
-    ends = list(dict.fromkeys(map(_digits, (medians[0], medians[-1]))))
-    shares = [share for _, share in cells if share is not None]
+def _range(results: polars.DataFrame) -> str:
+    """Return the lowest and the highest result with their unit, and the median share of the peak."""
+    known = results.filter(polars.col("value").is_not_null())
+    rate = known["unit"][0] == RATE
+    values = sorted(value * (1 if rate else 1e9) for value in known["value"])
+    ends = list(dict.fromkeys(map(_digits, (values[0], values[-1]))))
+    shares = known["of_peak"].drop_nulls().to_list()
     percent = f", {statistics.median(shares) * 100:.0f} %" if shares else ""
-    return f"{' to '.join(ends)} {cells[0][0].unit}{percent}"
+    return f"{' to '.join(ends)} {RATE if rate else 'ns'}{percent}"
 
 
 def _applications(figures: Figures) -> str:

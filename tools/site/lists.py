@@ -10,11 +10,11 @@ from linkscope.cli.list_details import details
 from linkscope.cli.list_entry import ListEntry
 from linkscope.cli.listing import HEADINGS, entries
 from linkscope.launch.outlook import EXAMPLE, example_estimate
+from linkscope.messages import numbers
 from linkscope.plan.suite import Suite
 from linkscope.plan.suite_row import SuiteRow
 from linkscope.plan.suites import load_suite, suite_names
 from linkscope.plan.workload_row import WorkloadRow
-from linkscope.report import wording
 
 
 def suites() -> str:
@@ -28,7 +28,7 @@ def suites() -> str:
             extent = example_estimate(suite.name)
             lines += [f"### {suite.name}", "", escaped(suite.answers), "", *block(f"linkscope run {suite.name}")]
             if extent.cases:
-                lines += [f"{extent.cases} cases, about {wording.duration(extent.seconds)}.", ""]
+                lines += [f"{extent.cases} cases, about {numbers.duration(extent.seconds)}.", ""]
             rows = [(row.name, row.title) for row in rows_of(suite)]
             lines += table(("suite row", "what it measures"), [(f"`{name}`", cell(title)) for name, title in rows])
     return "\n".join(lines)

@@ -14,9 +14,18 @@ import polars
 
 from linkscope.answers.answer import Answer, Column, Kind, Outcome, Table
 from linkscope.answers.movements import MoveRow, blocks, by_tier, taken_apart
-from linkscope.answers.provenance import departures, hosts, precision, provenance, reason_of, reasons, remarks
 from linkscope.answers.questions import ask
 from linkscope.answers.run_head import RunHead, run_head
+from linkscope.answers.show_details import (
+    departures,
+    hosts,
+    precision,
+    provenance,
+    reason_of,
+    reasons,
+    remarks,
+    slowest_members,
+)
 from linkscope.answers.show_tables import WIDTH, Naming, by_method, by_size, height, in_lines, matrix
 from linkscope.answers.tables import tables
 from linkscope.figures.columns import ABOVE_PEAK
@@ -61,8 +70,8 @@ def answer(
     if sort is not None or table is not None:
         part = tables(results) if sort is None else [_sorted(results, sort)]
         return Answer("show", (head,), _count(results), findings=head.findings, tables=tuple(part), data=data)
-    if where is None and run.results.height and run.results["workload"].is_not_null().all():
-        return replace(ask("app", run), question="show", data=data)
+    if results.height and results["workload"].is_not_null().all():
+        return _of_applications(run, ask("app", run), results, data, program)
     verdict = ask("explain", run) if where is None else None
     headline = verdict.headline if verdict else _count(results)
     causes = [found for found in verdict.at(Level.ERROR) if found not in head.findings] if verdict else []
@@ -80,6 +89,19 @@ def answer(
         ),
         next=steps,
         details=tuple(_facts(run, results)),
+        data=data,
+    )
+
+
+def _of_applications(run: Run, found: Answer, results: polars.DataFrame, data: dict[str, Any], program: str) -> Answer:
+    """Return a run of applications alone: what is asked of such a run is which method is fastest."""
+    return replace(
+        found,
+        question="show",
+        outcome=None,
+        tables=(*found.tables, *_details(run, results)),
+        next=tuple(_next(run, results, None, program)),
+        details=(*found.details, *_facts(run, results)),
         data=data,
     )
 
@@ -159,7 +181,11 @@ def _kept_whole(rows: Sequence[MoveRow]) -> list[MoveRow]:
 def _details(run: Run, results: polars.DataFrame) -> Iterator[Table]:
     """Yield what --full adds: all results of each test, cases without results, remarks, where it all comes from."""
     yield from (replace(table, detail=True) for table in tables(results))
-    yield from (table for table in (reasons(run), remarks(run), departures(run), provenance(run)) if table.frame.height)
+    yield from (
+        table
+        for table in (reasons(run), remarks(run), slowest_members(run), departures(run), provenance(run))
+        if table.frame.height
+    )
 
 
 def _notes(run: Run, head: RunHead, results: polars.DataFrame) -> Iterator[Finding]:

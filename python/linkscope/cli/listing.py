@@ -20,10 +20,10 @@ from linkscope.launch.engines import (
 )
 from linkscope.launch.outlook import EXAMPLE, SuiteEstimate, example_estimate, suite_estimates
 from linkscope.machine.described import load_machine, machine_names
+from linkscope.messages import numbers
 from linkscope.messages.near_names import unknown
 from linkscope.plan.patterns import PATTERNS
 from linkscope.plan.suites import load_suite, packaged_memories, packaged_methods, suite_names
-from linkscope.report import wording
 from linkscope.results.study import load_study, study_names
 
 HEADINGS = {
@@ -97,7 +97,7 @@ def _with_extent(one: ListEntry, here: SuiteEstimate) -> ListEntry:
         data["on_example"] = {"node": EXAMPLE, "cases": shown.cases, "seconds": round(shown.seconds, 1)}
     columns = {
         "cases": str(shown.cases) if shown.cases else "-",
-        "time": wording.duration(shown.seconds) if shown.cases else "-",
+        "time": numbers.duration(shown.seconds) if shown.cases else "-",
     }
     return replace(one, columns=columns, note=note, data=data)
 
@@ -108,7 +108,7 @@ def _with_gpus(one: ListEntry) -> ListEntry:
     if not in_part or has_gpu(machine_description()):
         return one
     found = example_estimate(one.name)
-    told = f"{found.cases} cases, {wording.duration(found.seconds)} on a node like {EXAMPLE}"
+    told = f"{found.cases} cases, {numbers.duration(found.seconds)} on a node like {EXAMPLE}"
     return replace(one, columns={**one.columns, "with GPUs": told})
 
 

@@ -25,9 +25,9 @@ from linkscope.launch.outlook import measured_outlook
 from linkscope.launch.run import default_output, newest_output
 from linkscope.launch.run import resume as resume_run
 from linkscope.launch.run import run as start_run
+from linkscope.messages import numbers
 from linkscope.messages.catalog import sentence
 from linkscope.messages.finding import Finding, note
-from linkscope.report import wording
 from linkscope.results.run_file import RunFile
 
 
@@ -93,7 +93,7 @@ def dry_run(request: Request, out: Console, as_json: bool, form: str | None = No
     out.print(extent(job, job.cases), highlight=False, markup=False, soft_wrap=True)
     if job.node.modelled:
         real = measured_outlook(request)
-        told = f"{wording.count(real.cases, 'case')}, about {wording.duration(real.seconds)}"
+        told = f"{numbers.count(real.cases, 'case')}, about {numbers.duration(real.seconds)}"
         out.print(f"to measure on a node like it: up to {told}", highlight=False, markup=False, soft_wrap=True)
     return 0
 

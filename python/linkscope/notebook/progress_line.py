@@ -12,8 +12,8 @@ from typing import Any
 from linkscope.launch.job import Job
 from linkscope.launch.pace import Pace
 from linkscope.launch.run import Listener
+from linkscope.messages import numbers
 from linkscope.plan.planned_case import PlannedCase
-from linkscope.report import wording
 
 LEAST_S = 0.2
 """Between two changes of the line."""
@@ -57,16 +57,16 @@ class ProgressLine:
     def end(self) -> None:
         """Leaves what was done, and how long it took; nothing of a run that did not begin."""
         cut = self._done < self._cases
-        done = f"{self._rounds}{self._done} of {self._cases} cases" if cut else wording.count(self._measured, "case")
+        done = f"{self._rounds}{self._done} of {self._cases} cases" if cut else numbers.count(self._measured, "case")
         failed = f", {self._failed} failed" if self._failed else ""
-        self._show(f"{done} in {wording.duration(self._clock() - self._began)}{failed}" if self._runs else "")
+        self._show(f"{done} in {numbers.duration(self._clock() - self._began)}{failed}" if self._runs else "")
 
     def _begin(self, job: Job, pending: Sequence[PlannedCase]) -> None:
         self._runs += 1
         self._least_rounds, self._pace = job.rounds.least, job.pace(pending)
         self._measured += len(pending)
         likely_s = job.estimate(pending).likely_s
-        self._tell(f"{wording.count(len(pending), 'case')}, about {wording.duration(likely_s)}")
+        self._tell(f"{numbers.count(len(pending), 'case')}, about {numbers.duration(likely_s)}")
 
     def _round(self, number: int, cases: Sequence[PlannedCase]) -> None:
         self._pace.begin_round([case.id for case in cases if case.skip is None])
@@ -77,7 +77,7 @@ class ProgressLine:
         now = self._clock()
         if now - self._told < LEAST_S:
             return
-        left = wording.duration(self._pace.left_s(now))
+        left = numbers.duration(self._pace.left_s(now))
         self._tell(f"{self._rounds}{self._done} of {self._cases} cases, about {left} left: {case_id}")
 
     def _row(self, row: dict[str, Any]) -> None:

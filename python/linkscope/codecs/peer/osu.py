@@ -20,7 +20,7 @@ _USUAL = {"staging": "none", "in_place": "no", "type": "float32"}
 """What a case without the parameter does, and OSU unless told otherwise but for the type."""
 _ON = {"device": "DEVICE (D)", "managed": "MANAGED (M)"}
 _PLATFORMS = {"cuda": "-CUDA", "hip": "-ROCM"}
-_ASSUMED = "mostly an assumed latency: no source gives it"
+ASSUMED = "mostly an assumed latency: no source gives it"
 _WINDOW = ("# Window creation: MPI_Win_create", "# Synchronization: MPI_Win_flush")
 
 
@@ -150,7 +150,7 @@ def _table(node: Node, by_size: Mapping[int, Row], names: Sequence[str]) -> Iter
     if assumed := [size for size, row in by_size.items() if row.assumed]:
         origins = "; ".join(dict.fromkeys(row.stand_in for row in by_size.values() if row.stand_in))
         stand_in = f"; in its place {origins}" if origins else ""
-        yield f"# linkscope: up to {max(assumed)} bytes {_ASSUMED}{stand_in}"
+        yield f"# linkscope: up to {max(assumed)} bytes {ASSUMED}{stand_in}"
     processes = _processes(rows[0])
     yield f"# linkscope: {processes} process{'' if processes == 1 else 'es'}, {_where(rows[0])}"
     yield from (f"# linkscope: {name}" for name in names)

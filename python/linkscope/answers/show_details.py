@@ -1,4 +1,4 @@
-"""Provenance: where results come from, as tables for readers of every detail: machine, software, command, remarks."""
+"""Show's details: cases without results, remarks, slowest members, and where results come from."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from typing import Any
 import polars
 
 from linkscope.answers.answer import Column, Kind, Table
+from linkscope.answers.movements import ALIKE
 from linkscope.figures.run import Run
 from linkscope.machine.node import ASSUMED
 from linkscope.machine.traits import method_traits
@@ -115,6 +116,25 @@ def merged(texts: set[str]) -> str:
     words = [span[0] if len(span) == 1 else f"{span[0]} to {span[-1]}" for span in spans]
     between = _NUMBER.split(min(texts))
     return "".join(text + number for text, number in zip_longest(between, words, fillvalue=""))
+
+
+def slowest_members(run: Run) -> Table:
+    """Return the member that took longest of each collective whose members differ by more than ``ALIKE``."""
+    lines = []
+    for row in run.rows.values():
+        flow = row.case["flows"][0]
+        parts, members = (row.flows[0].parts_s if row.flows else ()), flow.get("members", ())
+        if len(parts) < 2 or len(parts) != len(members):
+            continue
+        behind = max(parts) * len(parts) / sum(parts) - 1
+        if behind > ALIKE:
+            member = members[parts.index(max(parts))]
+            words = [str(member["device"]), *([f"rank {member['rank']}"] if "rank" in member else [])]
+            lines.append((row.id, flow["method"], int(flow["bytes"]), ", ".join(words), behind))
+    schema = {"id": polars.String, "method": polars.String, "bytes": polars.Int64, "member": polars.String}
+    frame = polars.DataFrame(lines, schema={**schema, "behind": polars.Float64}, orient="row")
+    columns = (Column("id", head="case"), Column("member"), Column("behind", Kind.CHANGE))
+    return Table("show.slowest-members", frame.sort("behind", descending=True), columns, detail=True)
 
 
 def departures(run: Run) -> Table:
