@@ -5,21 +5,23 @@ from __future__ import annotations
 import json
 import math
 import random
-from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
 import modelled_run as made
 import pytest
+from msgspec.structs import asdict, replace
 
-from linkscope.analysis.headline import headline
 from linkscope.errors import LinkscopeError
+from linkscope.figures.values import quantities, value_of
+from linkscope.results.remarks import remarks
 from linkscope.results.replicates import across, folded
-from linkscope.results.row import ONE_REPLICATE, Row
+from linkscope.results.row import Row
 from linkscope.results.run_file import RunFile
 from linkscope.results.spread import two_modes
-from linkscope.results.stats import stats_of
+from linkscope.results.stats import Stats, stats_of
 
+ONE_REPLICATE = "one-replicate"
 GPU_PAIR = [made.flow("gpu:0", "gpu:1", 1 << 20)]
 
 
@@ -27,6 +29,17 @@ def replicate(number: int, times: list[float], **labels: Any) -> Row:
     """A replicate whose samples are ``times``, in seconds."""
     row = made.ok(made.case("copies", GPU_PAIR, {"figure": "first", **labels}), [times])
     return Row.from_json({**row.raw, "replicate": number, "modelled": False})
+
+
+def codes(row: Row) -> list[str]:
+    return [found.code.removeprefix("spread.") for found in remarks(row)]
+
+
+def value(row: Row) -> Stats:
+    found = value_of(row, quantities(row.case)[0])
+    assert found is not None
+    assert found.rate
+    return found.stats
 
 
 def broken(number: int, status: str = "failed") -> Row:
@@ -87,8 +100,8 @@ def test_samples_that_lie_thousandfold_apart_leave_an_interval_that_is_a_number(
 def test_one_replicate_keeps_its_own_interval_and_says_so() -> None:
     alone = replicate(0, [0.9e-4, 1e-4, 1.1e-4] * 4)
     assert folded([alone]) == alone
-    assert ONE_REPLICATE in alone.notes
-    assert ONE_REPLICATE not in Row.from_json({k: v for k, v in alone.raw.items() if k != "replicate"}).notes
+    assert codes(alone) == [ONE_REPLICATE]
+    assert codes(Row.from_json({k: v for k, v in alone.raw.items() if k != "replicate"})) == []
 
 
 def test_one_replicate_of_a_calibrated_node_holds_its_noise() -> None:
@@ -97,16 +110,16 @@ def test_one_replicate_of_a_calibrated_node_holds_its_noise() -> None:
     assert found.flows[0].seconds.high == pytest.approx(1e-4 * math.exp(math.hypot(math.log(1.01), 0.03)))
     assert found.flows[0].seconds.median == alone.flows[0].seconds.median
     assert (found.measured, found.lines, found.noise) == ((alone,), (alone.raw,), 0.03)
-    assert ONE_REPLICATE not in found.notes, "its interval holds what runs and replicates vary by"
-    assert any("from run to run" in note for note in found.notes)
+    assert codes(found) == ["calibrated"], "its interval holds what runs and replicates vary by"
 
 
 def test_a_replicate_that_fails_costs_that_replicate_and_two_the_case() -> None:
     good = [replicate(n, [1e-4] * 8) for n in range(2)]
     found = folded([good[0], broken(1), replace(good[1], round=2)])
     assert found.status == "ok"
-    assert "replicate 2 of 3 failed: lost" in found.notes
-    assert ONE_REPLICATE in folded([good[0], broken(1)]).notes
+    (lost,) = remarks(found)
+    assert lost.facts == {"number": 2, "replicates": 3, "status": "failed", "reason": "lost"}
+    assert codes(folded([good[0], broken(1)])) == ["lost", ONE_REPLICATE]
     assert folded([broken(0), broken(1), good[0]]).status == "failed"
     assert folded([broken(0)]).status == "failed"
     assert folded([broken(0, "skipped")]).status == "skipped"
@@ -115,14 +128,15 @@ def test_a_replicate_that_fails_costs_that_replicate_and_two_the_case() -> None:
 def test_two_modes_are_named_and_the_interval_reaches_over_both() -> None:
     times = ([1e-6] * 8, [1e-6] * 8, [3e-6] * 8, [3e-6] * 8, [1e-6] * 8)
     found = folded([replicate(n, held) for n, held in enumerate(times)])
-    assert any(note.startswith("two modes: 1 us and 3 us") for note in found.notes)
+    (modes,) = remarks(found)
+    assert (modes.code, modes.facts) == ("spread.two-modes", {"fast": 1e-6, "slow": 3e-6})
     assert found.flows[0].seconds.low <= 1e-6
     assert found.flows[0].seconds.high >= 3e-6
 
 
 def test_two_modes_of_a_single_replicate_are_named_and_reached() -> None:
     row = folded([replicate(0, [1e-6] * 20 + [3e-6] * 8)])
-    assert any(note.startswith("two modes: 1 us and 3 us") for note in row.notes)
+    assert codes(row) == ["two-modes", ONE_REPLICATE]
     assert row.flows[0].seconds.high >= 3e-6
 
 
@@ -141,9 +155,8 @@ def test_two_modes_of_a_flow_reach_into_the_figure_of_all(figure: str) -> None:
         )
         for n, t in enumerate((1e-4, 1e-4, 2e-4, 1e-4, 2e-4, 1e-4, 1e-4))
     ]
-    found = headline(folded(rows))
-    assert found is not None
-    assert found.value.low <= 1.5 * size * 1e-9 / 1e-4 * (1 + 1e-9)
+    found = value(folded(rows))
+    assert found.low <= 1.5 * size * 1e-9 / 1e-4 * (1 + 1e-9)
 
 
 def test_one_broad_group_or_a_few_outliers_are_no_modes() -> None:
@@ -173,8 +186,8 @@ def test_replicates_of_one_mode_are_seldom_called_two(deviation: float, count: i
 
 
 def test_a_drift_is_told_beside_two_modes() -> None:
-    notes = folded([replicate(n, [t * 1e-4] * 8) for n, t in enumerate((1.0, 1.01, 1.5, 1.51))]).notes
-    assert [note.split(":")[0] for note in notes] == ["two modes", "drift"]
+    found = folded([replicate(n, [t * 1e-4] * 8) for n, t in enumerate((1.0, 1.01, 1.5, 1.51))])
+    assert codes(found) == ["two-modes", "slower"]
 
 
 def test_few_samples_are_no_remark_where_the_interval_is_that_between_replicates() -> None:
@@ -189,14 +202,16 @@ def test_few_samples_are_no_remark_where_the_interval_is_that_between_replicates
 @pytest.mark.parametrize(
     ("medians", "reason"),
     [
-        ((1.00, 1.03, 1.06, 1.09), "drift: from replicate to replicate slower"),
-        ((1.00, 1.09, 1.03, 1.06), "replicates differ by 9.0%, more than their samples"),
+        ((1.00, 1.03, 1.06, 1.09), "slower"),
+        ((1.09, 1.06, 1.03, 1.00), "faster"),
+        ((1.00, 1.09, 1.03, 1.06), "visits"),
         ((1.00, 1.001, 1.002, 1.003), None),
     ],
 )
 def test_a_row_says_why_it_is_wide(medians: tuple[float, ...], reason: str | None) -> None:
-    notes = folded([replicate(n, [t * 1e-4] * 8) for n, t in enumerate(medians)]).notes
-    assert [note[: len(reason or "")] for note in notes] == ([reason] if reason else [])
+    found = folded([replicate(n, [t * 1e-4] * 8) for n, t in enumerate(medians)])
+    assert codes(found) == ([reason] if reason else [])
+    assert not reason or [one.facts["share"] for one in remarks(found)] == [pytest.approx(0.09)]
 
 
 def test_a_sum_of_flows_is_folded_from_each_replicates_sum() -> None:
@@ -206,10 +221,9 @@ def test_a_sum_of_flows_is_folded_from_each_replicates_sum() -> None:
         Row.from_json({**made.ok(plan, [[t] * 8, [t] * 8]).raw, "replicate": n})
         for n, t in enumerate((1.00e-4, 1.02e-4, 1.01e-4))
     ]
-    figure = headline(folded(rows))
-    assert figure is not None
-    assert figure.value.median == pytest.approx(2 * (1 << 20) * 1e-9 / 1.01e-4, rel=1e-6)
-    assert figure.value.low < figure.value.median < figure.value.high
+    found = value(folded(rows))
+    assert found.median == pytest.approx(2 * (1 << 20) * 1e-9 / 1.01e-4, rel=1e-6)
+    assert found.low < found.median < found.high
 
 
 def test_a_run_file_folds_rows_of_one_case_and_the_last_of_one_number_counts(tmp_path: Path) -> None:

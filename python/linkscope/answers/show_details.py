@@ -15,6 +15,8 @@ from linkscope.answers.movements import ALIKE
 from linkscope.figures.run import Run
 from linkscope.machine.node import ASSUMED
 from linkscope.machine.traits import method_traits
+from linkscope.messages.catalog import sentence
+from linkscope.results.remarks import remarks as of_replicates
 from linkscope.results.row import Row, origin_name
 
 DEFAULT_PRECISION = 0.01
@@ -78,8 +80,9 @@ def reasons(run: Run) -> Table:
 
 
 def remarks(run: Run) -> Table:
-    """Return what the engine remarked of cases, the most frequent remark first."""
-    return _counted("show.remarks", [(row, f"|{remark}") for row in run.rows.values() for remark in row.notes])
+    """Return what the engine noted of cases, and what their replicates say; the most frequent remark first."""
+    said = ((row, (*map(sentence, of_replicates(row)), *row.notes)) for row in run.rows.values())
+    return _counted("show.remarks", [(row, f"|{remark}") for row, remarks in said for remark in remarks])
 
 
 def _counted(key: str, said: list[tuple[Row, str]]) -> Table:

@@ -15,7 +15,7 @@ from msgspec.structs import astuple, replace
 
 from linkscope.results.member_time import of_replicates
 from linkscope.results.row import Aggregate, FlowResult, Row
-from linkscope.results.spread import middle, modes_of, why_wide
+from linkscope.results.spread import middle, modes_of
 from linkscope.results.stats import Stats
 from linkscope.statistics.ranks import reciprocal_median, t975
 
@@ -48,12 +48,7 @@ def folded(rows: Sequence[Row], noise: float = 0.0) -> Row:
         worst = [row for row in rows if row.status == "failed"][-1] if failed else rows[-1]
         return replace(worst, replicates=tuple(rows), elapsed_s=elapsed_s)
     last = good[-1]
-    lost = [
-        f"replicate {number} of {len(rows)} {row.status}: {row.reason}"
-        for number, row in enumerate(rows, start=1)
-        if row.status != "ok"
-    ]
-    flows = tuple(_flow([row.flows[i] for row in good], modes[i], lost, noise) for i in range(len(last.flows)))
+    flows = tuple(_flow([row.flows[i] for row in good], modes[i], noise) for i in range(len(last.flows)))
     found = replace(
         last,
         flows=flows,
@@ -160,7 +155,7 @@ def _at_their_modes(whole: Stats, row: Row, modes: Sequence[Modes]) -> Stats:
     return reaching(whole, (whole.median * slow / usual, whole.median * fast / usual)) if usual else whole
 
 
-def _flow(flows: Sequence[FlowResult], modes: Modes, lost: Sequence[str], noise: float) -> FlowResult:
+def _flow(flows: Sequence[FlowResult], modes: Modes, noise: float) -> FlowResult:
     last = flows[-1]
     rates = [flow.gbps for flow in flows if flow.gbps is not None]
     seconds, gbps = across([flow.seconds for flow in flows], noise), across(rates, noise) if rates else None
@@ -168,7 +163,6 @@ def _flow(flows: Sequence[FlowResult], modes: Modes, lost: Sequence[str], noise:
         product = gbps.median * seconds.median if gbps else 0.0
         seconds = reaching(seconds, modes)
         gbps = reaching(gbps, (product / modes[1], product / modes[0])) if gbps else None
-    notes = (*lost, *why_wide(flows, modes, noise), *noted([flow.notes for flow in flows], noise))
     return FlowResult(
         repeats=last.repeats,
         operations=last.operations,
@@ -176,7 +170,7 @@ def _flow(flows: Sequence[FlowResult], modes: Modes, lost: Sequence[str], noise:
         gbps=gbps,
         touched_bytes=last.touched_bytes,
         setting=last.setting,
-        notes=tuple(dict.fromkeys(notes)),
+        notes=tuple(noted([flow.notes for flow in flows], noise)),
         parts_s=tuple(reciprocal_median(times) for times in zip(*(flow.parts_s for flow in flows), strict=True)),
         breakdown=of_replicates([flow.breakdown for flow in flows]) if last.breakdown else (),
         tuned=last.tuned,

@@ -23,7 +23,6 @@ else:
 
 _BY = "by "
 """Begins the note that names a library, or a call of one."""
-ONE_REPLICATE = "one replicate: its interval says nothing of other runs"
 MOSTLY = 0.5
 """A latency that is so much of a time makes what it is."""
 
@@ -225,9 +224,8 @@ class Row(Struct, gc=False, omit_defaults=True):
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """Return what was noted of any flow, each once."""
-        found = dict.fromkeys(note for flow in self.flows for note in flow.notes)
-        return (*found, *([ONE_REPLICATE] if self.within_run else []))
+        """Return what engines noted of any flow, each once."""
+        return tuple(dict.fromkeys(note for flow in self.flows for note in flow.notes))
 
     @property
     def libraries(self) -> tuple[str, ...]:

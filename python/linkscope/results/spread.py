@@ -1,18 +1,15 @@
-"""Why the replicates of a case differ: two modes, a drift, from visit to visit, or no more than samples do."""
+"""Spread: two groups of samples between which next to nothing lies."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from itertools import chain, pairwise
+from itertools import chain
 from operator import truediv
 from statistics import fmean
 
-from linkscope.results.row import FlowResult
 from linkscope.results.stats import Stats
 
-WIDE = 0.02
-"""Replicates that differ by less need no reason."""
 LEAST_GAP = math.log(1.15)
 """Logarithm of how far two modes lie apart at least."""
 _STEP = math.exp(LEAST_GAP) * (1 - 1e-9)
@@ -20,11 +17,9 @@ _STEP = math.exp(LEAST_GAP) * (1 - 1e-9)
 _LEAST_SHARE = 0.15
 _FEWEST_SAMPLES = 12
 _IN_EACH = 2
-_FACTOR_FROM = 0.5
 _APART = 4.0
 _MOSTLY = 0.5
 _ROUNDING = 1e-9
-_FEWEST_FOR_DRIFT = 4
 _FEWEST_IN_TAILS = 20
 """Samples from which 5% of them are one, so that no mode lies beyond their 5th or 95th percentile."""
 
@@ -87,39 +82,6 @@ def _gaps_needed(replicates: Sequence[Sequence[float]], border: float) -> float 
         return 1.0
     of_each = min(sum(one < _MOSTLY for one in above), sum(one >= _MOSTLY for one in above))
     return _APART if of_each >= _IN_EACH else None
-
-
-def why_wide(flows: Sequence[FlowResult], modes: tuple[float, float] | None, noise: float = 0.0) -> tuple[str, ...]:
-    """Remarks on what makes the figure uncertain; nothing where it is not. ``flows``: the replicates', in order.
-
-    ``noise``: what calibration found to vary between runs only, relative half width.
-    """
-    own = _why_they_differ(flows, modes)
-    if noise < WIDE:
-        return own
-    by = f"{noise:.1%}" if noise < _FACTOR_FROM else f"a factor of {math.exp(noise):.1f}"
-    return (*own, f"from run to run this node varies by {by} besides, as calibrated")
-
-
-def _why_they_differ(flows: Sequence[FlowResult], modes: tuple[float, float] | None) -> tuple[str, ...]:
-    medians = [flow.seconds.median for flow in flows]
-    if min(medians) <= 0:
-        return ()
-    between = max(medians) / min(medians) - 1
-    named = (
-        () if modes is None else (f"two modes: {1e6 * modes[0]:.4g} us and {1e6 * modes[1]:.4g} us, little between",)
-    )
-    if between < WIDE:
-        return named
-    steps = {a < b for a, b in pairwise(medians)}
-    if len(medians) >= _FEWEST_FOR_DRIFT and len(steps) == 1:
-        way = "slower" if steps == {True} else "faster"
-        return (*named, f"drift: from replicate to replicate {way}, {between:.1%} in all")
-    if named:
-        return named
-    if between > middle((flow.seconds.high - flow.seconds.low) / flow.seconds.median for flow in flows):
-        return (f"replicates differ by {between:.1%}, more than their samples: the machine varies from visit to visit",)
-    return (f"samples scatter: replicates differ by {between:.1%}, no more than their own samples leave open",)
 
 
 def _width(group: Sequence[float]) -> float:

@@ -1,0 +1,49 @@
+"""Remarks: what a row's replicates say of its result besides: which were lost, and why they differ."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
+
+from linkscope.messages.finding import Finding, note
+from linkscope.results.row import FlowResult, Row
+from linkscope.results.spread import middle, modes_of
+
+WIDE = 0.02
+"""Replicates that differ by less need no reason."""
+_FEWEST_FOR_DRIFT = 4
+
+
+def remarks(row: Row) -> Iterator[Finding]:
+    """Yield what to know of a row's interval; nothing of a row without results."""
+    if row.status != "ok":
+        return
+    lines = row.replicates or (row,)
+    for number, line in enumerate(lines, start=1):
+        if line.status != "ok":
+            facts = {"number": number, "replicates": len(lines), "status": line.status, "reason": line.reason or ""}
+            yield note("spread.lost", **facts)
+    for index in range(len(row.flows)):
+        yield from _why_they_differ([line.flows[index] for line in row.measured])
+    if row.noise >= WIDE:
+        yield note("spread.calibrated", share=row.noise)
+    if lines[-1].round is not None and len(row.measured) < 2 and not row.noise:
+        yield note("spread.one-replicate")
+
+
+def _why_they_differ(flows: Sequence[FlowResult]) -> Iterator[Finding]:
+    medians = [flow.seconds.median for flow in flows]
+    if min(medians) <= 0:
+        return
+    share = max(medians) / min(medians) - 1
+    modes = modes_of([flow.seconds for flow in flows], [flow.samples_s for flow in flows])
+    if modes is not None:
+        yield note("spread.two-modes", fast=modes[0], slow=modes[1])
+    if share < WIDE:
+        return
+    steps = {a < b for a, b in pairwise(medians)}
+    if len(medians) >= _FEWEST_FOR_DRIFT and len(steps) == 1:
+        yield note("spread.slower" if steps == {True} else "spread.faster", share=share)
+    elif modes is None:
+        more = share > middle((flow.seconds.high - flow.seconds.low) / flow.seconds.median for flow in flows)
+        yield note("spread.visits" if more else "spread.samples", share=share)
