@@ -24,8 +24,8 @@ from program import add_limit, run
 from rich.console import Console
 from rich.table import Table
 
-from linkscope.analysis.figures import figures
 from linkscope.errors import LinkscopeError
+from linkscope.figures.run import Run
 from linkscope.results.run_file import RunFile
 
 SIZES = "1K:256M:4x"
@@ -48,7 +48,7 @@ def suite_of(plugin: Path, rules: Path) -> Json:
 
 def ratios(found: RunFile) -> polars.DataFrame:
     """A line for each collective and size that both have: seconds ``alone`` and ``tuned``, and their ``ratio``."""
-    timed = figures(found).filter(polars.col("seconds") > 0)
+    timed = Run(found).results.filter(polars.col("seconds") > 0)
     sided = timed.select(
         polars.col("collective").cast(polars.String),
         "bytes",

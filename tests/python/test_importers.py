@@ -7,12 +7,13 @@ import random
 from pathlib import Path
 from typing import Any
 
+import modelled_run as made
 import pytest
 from hostile_runs import bytes_spoilt
 from result_schema import validate
 
 import linkscope
-from linkscope.analysis.figures import figures
+from linkscope.answers.answer import Column, Kind
 from linkscope.answers.calibrate import answer as calibrate
 from linkscope.answers.compare import answer as compare
 from linkscope.answers.run_head import run_head
@@ -22,7 +23,7 @@ from linkscope.importers.imported_run import Wanted, import_file
 from linkscope.importers.importers import IMPORTERS, read
 from linkscope.importers.peer_output import PeerOutput, Source
 from linkscope.messages.finding import note
-from linkscope.report.wording import margin
+from linkscope.render import cells
 from linkscope.results.row import Row, origin_name
 from linkscope.results.run_file import RunFile
 
@@ -70,7 +71,7 @@ def test_a_sample_is_recognised_and_its_run_file_keeps_to_the_schema(tmp_path: P
     assert found.with_status("ok")
     assert {row.origin for row in found.rows} == {origin_name(found.header)}
     assert not found.modelled
-    assert set(figures(found)["origin"].cast(str)) == {found.rows[0].origin}
+    assert set(Run(found).results["origin"]) == {found.rows[0].origin}
 
 
 @pytest.mark.parametrize("name", ["nvbandwidth-0.8.txt", "nvbandwidth-0.8.json"])
@@ -325,13 +326,11 @@ def test_answers_and_page_say_where_results_are_from(tmp_path: Path, name: str) 
     assert origin in page.read_text()
 
 
-def test_a_figure_without_repeats_has_no_interval(tmp_path: Path) -> None:
-    from linkscope.analysis.headline import headline
-
+def test_a_result_without_repeats_has_no_interval(tmp_path: Path) -> None:
     row = taken(tmp_path, "nvbandwidth-0.8.txt")["nvbandwidth/local-copy-ce/gpu:0"]
-    figure = headline(row)
-    assert figure is not None
-    assert (figure.value.n, margin(figure)) == (1, "")
+    (line,) = Run(made.run(found=[row])).results.to_dicts()
+    assert line["n"] == 1
+    assert cells.interval(line, Column("value", Kind.VALUE)) == ""
 
 
 @pytest.mark.parametrize(

@@ -18,8 +18,6 @@ from rich.console import Console
 from test_page import Elements
 
 import linkscope
-from linkscope.analysis.figures import figures
-from linkscope.analysis.headline import headline
 from linkscope.answers.answer import Answer
 from linkscope.answers.best import ANY, choices
 from linkscope.answers.compare import answer as compare
@@ -66,17 +64,16 @@ def test_isolated_messages_are_no_way_of_their_own() -> None:
     assert choices(Run(run_of(some.pattern_rows())).results) == []
 
 
-def test_the_headline_is_the_time_of_the_schedule() -> None:
+def test_the_value_is_the_time_of_the_schedule() -> None:
     case = some.workload_case(some.HALO, "halo")
     del case["labels"]["figure"]
-    found = headline(some.timed(case, 0.02))
-    assert found is not None
-    assert (found.unit, found.higher_is_better) == ("ms", False)
-    assert found.value.median == pytest.approx(20, rel=0.01)
+    (line,) = Run(run_of([some.timed(case, 0.02)])).results.to_dicts()
+    assert (line["unit"], line["figure"]) == ("s", "latency")
+    assert line["value"] == pytest.approx(0.02, rel=0.01)
 
 
 def test_figures_have_the_workload_and_its_parts() -> None:
-    frame = figures(run_of([*some.halo_rows(), *made.rows(4)[:2]]))
+    frame = Run(run_of([*some.halo_rows(), *made.rows(4)[:2]])).results
     line = frame.row(0, named=True)
     assert (line["workload"], line["deck"], line["interface"]) == ("halo", "480x240, 20 steps", "mpi")
     assert (line["members_memory"], line["state_memory"], line["collective"]) == ("registered", "device", None)
