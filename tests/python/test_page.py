@@ -142,6 +142,13 @@ def test_a_model_says_so_and_has_no_host_and_nothing_to_compare(tmp_path: Path) 
     assert "% of expected" not in picture(whole)
 
 
+def test_a_run_cut_short_is_compared_with_nothing(tmp_path: Path) -> None:
+    whole = page([Run.of(recorded.cut_short(tmp_path))])
+    assert 'class="answer unknown"' in whole
+    assert "% of expected" not in picture(whole)
+    assert "--resume" in whole
+
+
 def test_tiles_are_what_each_kind_of_path_reaches(healthy: Run, tmp_path: Path) -> None:
     assert [tile.movement for tile in tiles(healthy.results)] == ["gpu>gpu", "host>gpu", "gpu>host", "gpu"]
     slow = Run.of(recorded.bad_link(tmp_path))

@@ -87,7 +87,7 @@ def test_a_legend_entry_switches_its_series_off_and_on(text: str, tmp_path: Path
 def test_all_results_filter_sort_and_copy(tmp_path: Path) -> None:
     run = Run.of(made.run(4))
     script = """
-        await wait(400);
+        for (let i = 0; i < 99 && !document.querySelector('#all tbody tr'); i++) await wait();
         const rows = () => [...document.querySelectorAll('#all tbody tr')];
         const heads = [...document.querySelectorAll('#all th button')];
         const column = (name) => heads.findIndex((one) => one.textContent === name);
@@ -102,8 +102,8 @@ def test_all_results_filter_sort_and_copy(tmp_path: Path) -> None:
         const up = rows().map((row) => row.children[column('value')].textContent).filter(Boolean).map(Number);
         document.getElementById('copy-all').click();
         document.querySelector('button.csv').click();
-        await wait(200);
         const copied = [document.getElementById('copy-all'), document.querySelector('button.csv')];
+        for (let i = 0; i < 99 && !copied.every((one) => one.dataset.copied); i++) await wait();
         return {all, failed, up, copied: copied.map((one) => Number(one.dataset.copied))};"""
     seen = found(page([run]), script, tmp_path)
     count = run.results.height

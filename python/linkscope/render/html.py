@@ -58,7 +58,7 @@ def _environment() -> Environment:
         lstrip_blocks=True,
         auto_reload=False,
     )
-    found.filters["arrows"] = _arrows
+    found.filters.update(arrows=_arrows, label=lambda code: message(code).label)
     found.globals.update(sentence=sentence, commands=commands, message=message, fill=fill, cells=cells, Level=Level)
     found.globals.update(tone=tone, rows=_rows, shown_columns=_columns, left_out=_left_out, packed_csv=_packed_csv)
     found.globals.update(heat_map=_heat_map, curves_of=_curves, palette=_palette, who=who, terminal=terminal)

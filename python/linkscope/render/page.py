@@ -37,7 +37,7 @@ from linkscope.render.html import packed, template
 from linkscope.render.svg.bars import draw as draw_bars
 from linkscope.render.svg.node import draw
 from linkscope.render.svg.node_colours import Checked, reached
-from linkscope.render.terminal import node_name
+from linkscope.render.terminal import node_name, notes
 
 MOST_TABLES = 60
 """Tables of a chapter; the list of all results has what the others hold."""
@@ -97,11 +97,21 @@ class Page:
     version: str = ""
 
     @property
-    def screens(self) -> list[tuple[Answer, str, list[Table]]]:
-        """Return the tables of each answer's first screen, with a title for those without; of checked results only
-        where some are slow."""
-        shown = [one for one in self.answers if one.question != "explain" or one.outcome is Outcome.FAILS]
-        return [(one, self._title(one), [t for t in one.tables if not t.detail and t.frame.height]) for one in shown]
+    def screens(self) -> Iterator[tuple[str, list[Table], list[Finding]]]:
+        """Yield each answer's first screen: a title for tables without one, tables, and notes; each of them once.
+
+        Checked results are on it only where some are slow.
+        """
+        said = {sentence(found) for found in notes(self.opening)}
+        seen: list[polars.DataFrame] = []
+        for one in self.answers:
+            shown = [] if one.question == "explain" and one.outcome is not Outcome.FAILS else one.tables
+            found = [table for table in shown if not table.detail and table.frame.height]
+            found = [table for table in found if not any(table.frame.equals(frame) for frame in seen)]
+            below = [note for note in notes(one) if sentence(note) not in said]
+            seen += [table.frame for table in found]
+            said |= {sentence(note) for note in below}
+            yield self._title(one), found, below
 
     def _title(self, answer: Answer) -> str:
         """Return what stands above a table that has no title: what its answer says, unless the page says it above."""
@@ -171,18 +181,16 @@ def text_of(found: Page) -> str:
 
 def _of_run(run: Run) -> Page:
     answers = [answer for question in _QUESTIONS if (answer := _asked(question, run)) is not None]
-    checked = _checked(answers)
     asked = [one for one in answers if one.question == "app"]
     opening = asked[0] if asked and answers[0].outcome is Outcome.UNTESTED else answers[0]
-    results = run.results.join(checked, on=_KEY, how="left", maintain_order="left")
-    found = reached(_compared(results), run.paths, _named(answers[0])) if checked.height and not run.modelled else None
+    results = _checked(run, answers[0])
     return Page(
         title=f"{node_name(answers[0].run)} · linkscope",
         opening=opening,
         answers=tuple(answers),
         chapters=tuple(_chapters(run, answers, results)),
         mark=_mark(answers[0]),
-        picture=Markup(draw(run.node, found, titled=False).svg),
+        picture=_picture(run, answers[0]),
         bars=tuple(Markup(draw_bars(one).svg) for one in workloads(run) if asked and one.methods.height),
         tiles=tuple(_tile(one, run) for one in tiles(results)),
         state=tuple(_flat(run.header.get("state", {}), "")),
@@ -195,7 +203,7 @@ def _of_run(run: Run) -> Page:
 
 def _of_runs(runs: Sequence[Run]) -> Page:
     """Return the page of several runs; changes are from the first."""
-    each = [next(found for name in _QUESTIONS if (found := _asked(name, run)) is not None) for run in runs]
+    each = [ask(_QUESTIONS[0], run) for run in runs]
     compared = _asked("compare", *runs)
     tests, every = side_by_side(runs)
     pictures = tuple(curves(runs))
@@ -215,7 +223,7 @@ def _of_runs(runs: Sequence[Run]) -> Page:
         chapters=tuple(one for one in chapters if one.tables or one.findings),
         mark=next(filter(None, map(_mark, each)), ""),
         runs=tuple(
-            {"name": name, "answer": one, "picture": Markup(draw(run.node, titled=False).svg)}
+            {"name": name, "answer": one, "picture": _picture(run, one)}
             for name, one, run in zip(names(runs), each, runs, strict=True)
         ),
         file="-".join(run.path.stem for run in runs[:3]),
@@ -240,13 +248,20 @@ def _asked(question: str, *runs: Run) -> Answer | None:
     return found if found is None or found.tables or question != "app" else None
 
 
-def _checked(answers: Sequence[Answer]) -> polars.DataFrame:
-    """Return ratio and ``slow`` of each checked result, by ``_KEY``."""
-    found = next((table.frame for one in answers for table in one.tables if table.key == "explain.checked"), None)
-    if found is None:
-        words = dict.fromkeys(_KEY, polars.String)
-        return polars.DataFrame(schema={**words, "ratio": polars.Float64, "slow": polars.Boolean})
-    return found.select(*_KEY, "ratio", (polars.col("outcome") == Outcome.FAILS.value).alias("slow"))
+def _checked(run: Run, explained: Answer) -> polars.DataFrame:
+    """Return the results with ``ratio`` and ``slow`` of those that were checked; of none where there is no verdict."""
+    known = next((table.frame for table in explained.tables if table.key == "explain.checked"), None)
+    if known is None or explained.outcome is Outcome.UNTESTED:
+        return run.results.with_columns(ratio=polars.lit(None, polars.Float64), slow=polars.lit(None, polars.Boolean))
+    slow = (polars.col("outcome") == Outcome.FAILS.value).alias("slow")
+    return run.results.join(known.select(*_KEY, "ratio", slow), on=_KEY, how="left", maintain_order="left")
+
+
+def _picture(run: Run, explained: Answer) -> Markup:
+    """Return the node, its links coloured by what was checked, or by their peaks where there is no verdict."""
+    compared = list(_compared(_checked(run, explained)))
+    found = reached(compared, run.paths, _named(explained)) if compared else None
+    return Markup(draw(run.node, found, titled=False).svg)
 
 
 def _compared(results: polars.DataFrame) -> Iterator[Checked]:
@@ -293,9 +308,8 @@ def _tile(one: Tile, run: Run) -> dict[str, str]:
     name = ", ".join(filter(None, (named("movement", one.movement), named("cache", one.where))))
     low, high = one.values
     value = f"{numbers.number_range(low, high)} GB/s" if one.unit == "GB/s" else numbers.time(low)
-    compared = one.ratios and not run.modelled
-    span = one.ratios if compared else one.shares
-    share = f"{numbers.percent_range(*span)} of {'expected' if compared else 'peak'}" if span else ""
+    span = one.ratios or one.shares
+    share = f"{numbers.percent_range(*span)} of {'expected' if one.ratios else 'peak'}" if span else ""
     return {
         "title": name,
         "value": value,
