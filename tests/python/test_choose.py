@@ -350,7 +350,7 @@ def test_a_library_that_went_without_its_fastest_way_is_told(
 ) -> None:
     run = Run.of(FIXTURES / "runs" / "h200x4-packets.jsonl")
     run.results = run.results.with_columns(notes=polars.lit([note]))
-    found = [one for one in answer(run).at(Level.WARNING) if one.code == "choose.nvls-off"]
+    found = [one for one in answer(run).at(Level.WARNING) if one.code == "run.nvls-off"]
     assert [one.facts["library"] for one in found] == ["NCCL"] * told
 
 

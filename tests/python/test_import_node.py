@@ -109,7 +109,7 @@ def test_whether_nccl_could_reduce_in_the_switch_is_what_the_user_says(
     asked = found.headline.code == "explain.maybe-nvls-import"
     assert asked is (nvls is None), "who said it already is not asked again"
     chosen = linkscope.choose(tmp_path / "run.jsonl")
-    assert not any(one.code == "choose.nvls-off" for one in chosen.findings), "it is no setting of a run of ours"
+    assert not any(one.code == "run.nvls-off" for one in chosen.findings), "it is no setting of a run of ours"
 
 
 @pytest.mark.parametrize(("name", "told"), [("nccl-tests-2.19.txt", True), ("nccl-tests-2.19.json", False)])

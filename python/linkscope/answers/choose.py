@@ -17,7 +17,7 @@ from linkscope.answers.answer import Answer, Column, Kind, Outcome, Table
 from linkscope.answers.best import Choice, choices, costs
 from linkscope.answers.choose_rows import best_words, conditions, height, others, rows, title, uncertain
 from linkscope.answers.questions import QUESTIONS, ask
-from linkscope.answers.run_head import RunHead, findings_of, run_head
+from linkscope.answers.run_head import RunHead, findings_of, nvls_off, run_head
 from linkscope.figures.joined import joined
 from linkscope.figures.run import Run
 from linkscope.messages.catalog import commands, problem, sentence
@@ -35,7 +35,6 @@ _FIXED = 3
 """Lines of it: which run, an empty choice, column headings."""
 _APART = 2.0
 """Factor between runs from which a case counts as one that they disagree on."""
-_NVLS_OFF = "NCCL_NVLS_ENABLE=0"
 _KERNELS = ("kernel-", "bulk-copy")
 """How methods begin whose repeats are choice launch by the device's clock."""
 _WORDS, _NUMBER = polars.String, polars.Float64
@@ -96,9 +95,7 @@ def _headline(
 def _warnings(runs: Sequence[Run], ranked: Sequence[Choice]) -> Iterator[Finding]:
     yield from _slow(runs)
     if any("xccl" in name for choice in ranked for name in choice.rivals):
-        notes = (text for run in runs for some in run.results["notes"].drop_nulls() for text in some)
-        if any(_NVLS_OFF in text for text in notes):
-            yield warning("choose.nvls-off", library=runs[-1].library)
+        yield from {found.code: found for run in runs for found in nvls_off(run)}.values()
     yield from _apart(runs)
 
 

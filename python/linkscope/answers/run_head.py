@@ -16,6 +16,9 @@ from linkscope.messages.finding import Finding, Level, error, note, warning
 from linkscope.results.other_sizes import sizes_of_their_own
 from linkscope.results.row import origin_name
 
+_NVLS_OFF = "NCCL_NVLS_ENABLE=0"
+"""Part of an engine's notes."""
+
 
 @dataclass(frozen=True)
 class RunHead:
@@ -105,6 +108,13 @@ def _disturbed(run: Run) -> Iterator[Finding]:
     if run.states and engine:
         found = examine(run.node, run.states[0], {engine.get("backend", "unknown"): engine})
         yield from (replace(one, level=Level.WARNING) for one in found if one.level is not Level.NOTE)
+
+
+def nvls_off(run: Run) -> Iterator[Finding]:
+    """Yield that NCCL ran without reductions in the GPU switch because the user forbade them."""
+    by_library = run.results.filter(polars.col("method").str.starts_with("xccl"))["notes"]
+    if any(_NVLS_OFF in text for text in by_library.explode().drop_nulls().unique()):
+        yield warning("run.nvls-off", library=run.library)
 
 
 def _failed(head: RunHead) -> Iterator[Finding]:

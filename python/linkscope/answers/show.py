@@ -15,7 +15,7 @@ import polars
 from linkscope.answers.answer import Answer, Column, Kind, Outcome, Table
 from linkscope.answers.movements import MoveRow, blocks, by_tier, taken_apart
 from linkscope.answers.questions import ask
-from linkscope.answers.run_head import RunHead, run_head
+from linkscope.answers.run_head import RunHead, nvls_off, run_head
 from linkscope.answers.show_details import (
     departures,
     hosts,
@@ -76,7 +76,7 @@ def answer(
     headline = verdict.headline if verdict else _count(results)
     causes = [found for found in verdict.at(Level.ERROR) if found not in head.findings] if verdict else []
     slow = frozenset(name for found in causes for name in found.results)
-    findings = (*head.findings, *causes[:_MOST_CAUSES], *_notes(run, head, results))
+    findings = (*head.findings, *nvls_off(run), *causes[:_MOST_CAUSES], *_notes(run, head, results))
     steps = tuple(_next(run, results, verdict, program))
     return Answer(
         "show",

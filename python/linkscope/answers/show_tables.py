@@ -96,7 +96,7 @@ def _with_sizes(rows: Sequence[MoveRow]) -> tuple[list[MoveRow], int]:
     """Return the rows and the size that most have, as words of others; 0 where sizes want a column."""
     sizes = [row.size for row in rows if row.of_rates]
     usual = max(sizes, key=sizes.count, default=0)
-    if 2 * sizes.count(usual) < len(rows):
+    if 2 * sizes.count(usual) <= len(rows):
         return list(rows), 0
     words = [() if row.size == usual else (written_size(row.size),) for row in rows]
     return [replace(row, words=(*row.words, *word)) for row, word in zip(rows, words, strict=True)], usual
