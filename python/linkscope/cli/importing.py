@@ -32,7 +32,7 @@ def wanted(
 def take(path: Path, output: Path | None, wanted: Wanted, command: Sequence[str], console: Console) -> int:
     """Writes the run file, says what is in it, and returns the exit code 0. Raises LinkscopeError."""
     found = import_file(path, output or RUNS / f"{path.stem}.jsonl", wanted, command)
-    for notice in found.notices:
+    for notice in map(sentence, found.findings):
         console.print(notice, highlight=False, markup=False, soft_wrap=True)
     ok = len(found.with_status("ok"))
     origin = found.header["origin"]

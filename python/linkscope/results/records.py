@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal, TypedDict
+from collections.abc import Iterator
+from typing import Annotated, Any, Literal
 
 import msgspec
-from msgspec import Meta
+from msgspec import UNSET, Meta, Struct
+from msgspec import UnsetType as Unset
 
 from linkscope.documents.escaped import escaped
 from linkscope.documents.typed import MisfitError, typed
@@ -29,99 +31,77 @@ Share = Annotated[float, Meta(ge=0, le=1e3)]
 FigureWord = Literal["first", "sum", "aggregate", "half", "latency", "touched", "algorithm", "bus"]
 
 
-class _End(TypedDict):
-    device: Place
-    memory: Word
-
-
-class EndRecord(_End, total=False):
+class EndRecord(Struct):
     """One end of a flow, or a member of a collective."""
 
-    placement: Literal["bound", "first-touch"]
-    first_touch: Place
-    rank: Count
-    advice: Word
+    device: Place
+    memory: Word
+    placement: Literal["bound", "first-touch"] | Unset = UNSET
+    first_touch: Place | Unset = UNSET
+    rank: Count | Unset = UNSET
+    advice: Word | Unset = UNSET
 
 
-class _Phase(TypedDict):
-    messages: list[tuple[Count, Count, Count]]
-
-
-class PhaseRecord(_Phase, total=False):
+class PhaseRecord(Struct):
     """Of a schedule: messages that are under way at the same time, each source rank, destination rank and bytes."""
 
-    name: Text
-    every: Natural
-    gap_s: Number
-    halo: Json
-    termination: Word
-    collectives: list[Json]
+    messages: list[tuple[Count, Count, Count]]
+    name: Text | Unset = UNSET
+    every: Natural | Unset = UNSET
+    gap_s: Number | Unset = UNSET
+    halo: Json | Unset = UNSET
+    termination: Word | Unset = UNSET
+    collectives: list[Json] | Unset = UNSET
 
 
-class _Loop(TypedDict):
-    phases: list[PhaseRecord]
-
-
-class LoopRecord(_Loop, total=False):
+class LoopRecord(Struct):
     """Of a schedule: phases one after another, so many times."""
 
-    repeats: Natural
+    phases: list[PhaseRecord]
+    repeats: Natural | Unset = UNSET
 
 
-class _Schedule(TypedDict):
-    loops: list[LoopRecord]
-
-
-class ScheduleRecord(_Schedule, total=False):
+class ScheduleRecord(Struct):
     """What the ranks of an application send one another."""
 
-    grid: Json
-    particles: Json
+    loops: list[LoopRecord]
+    grid: Json | Unset = UNSET
+    particles: Json | Unset = UNSET
 
 
-class _Flow(TypedDict):
+class FlowRecord(Struct):
+    """One flow of a case, as planned."""
+
     method: Word
     executor: Place
     bytes: Count
+    source: EndRecord | Unset = UNSET
+    destination: EndRecord | Unset = UNSET
+    members: Annotated[list[EndRecord], Meta(min_length=1)] | Unset = UNSET
+    state: list[EndRecord] | Unset = UNSET
+    schedule: ScheduleRecord | Unset = UNSET
+    rank: Count | Unset = UNSET
+    role: Literal["measured", "background"] | Unset = UNSET
+    parameters: dict[Word, int | Word] | Unset = UNSET
+    figures: dict[Word, Number | list[Word]] | Unset = UNSET
+    tuning_group: Text | Unset = UNSET
 
 
-class FlowRecord(_Flow, total=False):
-    """One flow of a case, as planned."""
-
-    source: EndRecord
-    destination: EndRecord
-    members: Annotated[list[EndRecord], Meta(min_length=1)]
-    state: list[EndRecord]
-    schedule: ScheduleRecord
-    rank: Count
-    role: Literal["measured", "background"]
-    parameters: dict[Word, int | Word]
-    figures: dict[Word, Number | list[Word]]
-    tuning_group: Text
-
-
-class CellRecord(TypedDict, total=False):
+class CellRecord(Struct):
     """Where one figure of a case stands in its table."""
 
-    row: Text
-    column: Text
+    row: Text | Unset = UNSET
+    column: Text | Unset = UNSET
 
 
-class Traits(TypedDict, total=False):
+class Traits(Struct):
     """What a case's methods and memories state of themselves."""
 
-    methods: dict[Word, dict[Word, bool | Number | Word]]
-    memories: dict[Word, dict[Word, bool | Number | Word]]
+    methods: dict[Word, dict[Word, bool | Number | Word]] | Unset = UNSET
+    memories: dict[Word, dict[Word, bool | Number | Word]] | Unset = UNSET
 
 
-class _Workload(TypedDict):
-    application: Word
-    deck: Text
-    ranks: Natural
-    interface: Word
-
-
-class WorkloadLabel(_Workload, total=False):
+class WorkloadLabel(Struct):
     """Of a case that carries out a schedule: whose communication it is, and how it is carried out.
 
     ``memory``: of the buffers of messages; ``state``: of what they are packed from. ``order``: device of each rank.
@@ -129,169 +109,161 @@ class WorkloadLabel(_Workload, total=False):
     ``notes``: what to know of it besides.
     """
 
-    staging: Word
-    memory: Word
-    state: Word | None
-    order: list[Word]
-    baseline: bool
-    isolated: bool
-    messages: Count
-    bytes: Count
-    notes: list[Text]
+    application: Word
+    deck: Text
+    ranks: Natural
+    interface: Word
+    staging: Word | Unset = UNSET
+    memory: Word | Unset = UNSET
+    state: Word | Unset | None = UNSET
+    order: list[Word] | Unset = UNSET
+    baseline: bool | Unset = UNSET
+    isolated: bool | Unset = UNSET
+    messages: Count | Unset = UNSET
+    bytes: Count | Unset = UNSET
+    notes: list[Text] | Unset = UNSET
 
 
-class Labels(CellRecord, total=False):
+class Labels(CellRecord):
     """What tables need of a case."""
 
-    title: Text
-    show: Word
-    figure: FigureWord
-    figures: list[FigureWord]
-    series: Text
-    x: int | float | None
-    x_name: Word
-    tier: Word
-    table: Word
-    environment: Word
-    variant: dict[Word, int | float | Text]
-    cells: list[CellRecord]
-    peer: dict[Word, Text] | None
-    workload: WorkloadLabel
-    traits: Traits
-    assumed: list[Word]
-    stand_in: Text
-    by_clock: bool
+    title: Text | Unset = UNSET
+    show: Word | Unset = UNSET
+    figure: FigureWord | Unset = UNSET
+    figures: list[FigureWord] | Unset = UNSET
+    series: Text | Unset = UNSET
+    x: int | float | Unset | None = UNSET
+    x_name: Word | Unset = UNSET
+    tier: Word | Unset = UNSET
+    table: Word | Unset = UNSET
+    environment: Word | Unset = UNSET
+    variant: dict[Word, int | float | Text] | Unset = UNSET
+    cells: list[CellRecord] | Unset = UNSET
+    peer: dict[Word, Text] | Unset | None = UNSET
+    workload: WorkloadLabel | Unset = UNSET
+    traits: Traits | Unset = UNSET
+    assumed: list[Word] | Unset = UNSET
+    stand_in: Text | Unset = UNSET
+    by_clock: bool | Unset = UNSET
 
 
-class _Case(TypedDict):
+class Case(Struct):
+    """A plan's case."""
+
     id: Id
     clock: Word
     flows: Annotated[list[FlowRecord], Meta(min_length=1)]
+    suite: Word | Unset = UNSET
+    name: Word | Unset = UNSET
+    cache: Word | Unset = UNSET
+    load: Literal["once", "sustained"] | Unset = UNSET
+    min_sample_s: Number | Unset = UNSET
+    point_budget_s: Number | Unset = UNSET
+    labels: Labels | Unset = UNSET
+    timeout_s: Number | Unset = UNSET
+    processes: Annotated[int, Meta(ge=1, le=1 << 20)] | Unset = UNSET
+    environment: dict[Word, Text] | Unset = UNSET
 
 
-class Case(_Case, total=False):
-    """A plan's case."""
-
-    suite: Word
-    name: Word
-    cache: Word
-    load: Literal["once", "sustained"]
-    min_sample_s: Number
-    point_budget_s: Number
-    labels: Labels
-    timeout_s: Number
-    processes: Annotated[int, Meta(ge=1, le=1 << 20)]
-    environment: dict[Word, Text]
-
-
-class _Origin(TypedDict):
-    tool: Word
-    version: Word
-
-
-class OriginRecord(_Origin, total=False):
+class OriginRecord(Struct):
     """Another tool whose output a figure was imported from. ``test``: its own name of what it measured. ``versions``:
     of libraries and drivers."""
 
-    test: Text
-    file: Word
-    versions: dict[Word, Word]
+    tool: Word
+    version: Word
+    test: Text | Unset = UNSET
+    file: Word | Unset = UNSET
+    versions: dict[Word, Word] | Unset = UNSET
 
 
-class _Plan(TypedDict):
-    ids: list[Id]
-
-
-class Options(TypedDict, total=False):
+class Options(Struct):
     """What the run asked of every point."""
 
-    precision: Share
-    point_budget_s: Number
+    precision: Share | Unset = UNSET
+    point_budget_s: Number | Unset = UNSET
 
 
-class RoundsRecord(TypedDict, total=False):
+class RoundsRecord(Struct):
     """How often each case was to be visited."""
 
-    least: Count
-    most: Count
+    least: Count | Unset = UNSET
+    most: Count | Unset = UNSET
 
 
-class Plan(_Plan, total=False):
+class Plan(Struct):
     """What was to be run."""
 
-    suites: list[Word]
-    options: Options
-    rounds: RoundsRecord
-    request: dict[Word, Any] | None
+    ids: list[Id]
+    suites: list[Word] | Unset = UNSET
+    options: Options | Unset = UNSET
+    rounds: RoundsRecord | Unset = UNSET
+    request: dict[Word, Any] | Unset | None = UNSET
 
 
-class BetweenRuns(TypedDict, total=False):
+class BetweenRuns(Struct):
     """The node's noise between runs, relative half widths."""
 
-    classes: dict[Word, Share]
-    cases: dict[Text, Share]
+    classes: dict[Word, Share] | Unset = UNSET
+    cases: dict[Text, Share] | Unset = UNSET
 
 
-class NoiseRecord(TypedDict, total=False):
+class NoiseRecord(Struct):
     """By which calibration intervals are widened."""
 
-    calibrated: Word
-    turns: Annotated[int, Meta(ge=2, le=LARGEST)]
-    freedom: Annotated[int, Meta(ge=1, le=LARGEST)]
-    suites: list[Word]
-    between_runs: BetweenRuns
-    one_replicate: BetweenRuns
+    calibrated: Word | Unset = UNSET
+    turns: Annotated[int, Meta(ge=2, le=LARGEST)] | Unset = UNSET
+    freedom: Annotated[int, Meta(ge=1, le=LARGEST)] | Unset = UNSET
+    suites: list[Word] | Unset = UNSET
+    between_runs: BetweenRuns | Unset = UNSET
+    one_replicate: BetweenRuns | Unset = UNSET
 
 
-class MethodRecord(TypedDict, total=False):
+class MethodRecord(Struct):
     """A line of an engine's catalog."""
 
-    name: Word
-    reason: Text
+    name: Word | Unset = UNSET
+    reason: Text | Unset = UNSET
 
 
-class EngineRecord(TypedDict, total=False):
+class EngineRecord(Struct):
     """What an engine said of itself."""
 
-    backend: Word
-    version: Word
-    problem: Text
-    versions: dict[Word, Word]
-    methods: list[MethodRecord]
+    backend: Word | Unset = UNSET
+    version: Word | Unset = UNSET
+    problem: Text | Unset = UNSET
+    versions: dict[Word, Word] | Unset = UNSET
+    methods: list[MethodRecord] | Unset = UNSET
 
 
-class _HeaderRecord(TypedDict):
+class HeaderRecord(Struct):
+    """A run file's first line."""
+
     version: Word
     started: Word
     host: Word
     plan: Plan
     node: Node
+    command: list[Text] | Unset = UNSET
+    origin: OriginRecord | Unset = UNSET
+    engine: EngineRecord | Unset = UNSET
+    further_engines: list[EngineRecord] | Unset = UNSET
+    state: MachineState | Unset = UNSET
+    identity: Identity | Unset = UNSET
+    noise: NoiseRecord | Unset | None = UNSET
 
 
-class HeaderRecord(_HeaderRecord, total=False):
-    """A run file's first line."""
-
-    command: list[Text]
-    origin: OriginRecord
-    engine: EngineRecord
-    further_engines: list[EngineRecord]
-    state: MachineState
-    identity: Identity
-    noise: NoiseRecord | None
-
-
-class Process(TypedDict, total=False):
+class Process(Struct):
     """A process that joined."""
 
-    host: Word
+    host: Word | Unset = UNSET
 
 
-class StateRecord(TypedDict, total=False):
+class StateRecord(Struct):
     """The machine at a moment of the run."""
 
-    when: Word
-    state: MachineState
-    processes: list[Process]
+    when: Word | Unset = UNSET
+    state: MachineState | Unset = UNSET
+    processes: list[Process] | Unset = UNSET
 
 
 _DECODER = msgspec.json.Decoder()
@@ -313,14 +285,12 @@ def decoded(line: bytes) -> Json | None:
 
 
 def checked_header(record: Json) -> None:
-    """Raises ValueError that names the field, in one line, where the record is no header."""
+    """Raise ValueError that names the field, in one line, where a record is no header."""
     header = typed(record, HeaderRecord)
-    ids = header["plan"]["ids"]
-    if len(set(ids)) < len(ids):
+    if len(set(header.plan.ids)) < len(header.plan.ids):
         raise ValueError("plan.ids: an id stands there twice")
-    problem = header["node"].problem
-    if problem:
-        raise ValueError(f"node: {problem}")
+    if header.node.problem:
+        raise ValueError(f"node: {header.node.problem}")
 
 
 def checked_case(case: Json) -> None:
@@ -329,25 +299,24 @@ def checked_case(case: Json) -> None:
         found = typed(case, Case)
     except MisfitError as error:
         raise MisfitError(("case", *error.steps), error.what) from error
-    measured = sum(flow.get("role", "measured") == "measured" for flow in found["flows"])
+    measured = sum(flow.role != "background" for flow in found.flows)
     if not measured:
         raise ValueError("case.flows: none is measured")
-    if len(found.get("labels", {}).get("cells", [])) not in (0, measured):
+    cells = found.labels.cells if found.labels else UNSET
+    if cells and len(cells) != measured:
         raise ValueError(f"case.labels.cells: not one for each of {measured} flows")
-    for index, flow in enumerate(found["flows"]):
-        if "schedule" in flow:
-            _check_schedule(f"case.flows[{index}]", flow)
+    for index, flow in enumerate(found.flows):
+        ranks = len(flow.members) if flow.members else 0
+        if flow.schedule and max(_ranks(flow.schedule), default=0) >= ranks:
+            raise ValueError(f"case.flows[{index}].schedule: a message of a rank beyond its {ranks} members")
 
 
-def _check_schedule(field: str, flow: FlowRecord) -> None:
-    """Raises ValueError where a message's rank has no member."""
-    ranks = len(flow.get("members", ()))
-    phases = (phase for loop in flow["schedule"]["loops"] for phase in loop["phases"])
-    last = max((max(message[:2]) for phase in phases for message in phase["messages"]), default=0)
-    if last >= ranks:
-        raise ValueError(f"{field}.schedule: a message of rank {last}, but {ranks} members")
+def _ranks(schedule: ScheduleRecord) -> Iterator[int]:
+    """Yield the ranks that send or receive a message."""
+    for phase in (phase for loop in schedule.loops for phase in loop.phases):
+        yield from (rank for message in phase.messages for rank in message[:2])
 
 
 def checked_state(record: Json) -> None:
-    """Likewise of a state."""
+    """Raise ValueError that names the field where a record is no state."""
     typed(record, StateRecord)

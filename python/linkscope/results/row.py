@@ -161,12 +161,7 @@ class Row(Struct, gc=False, omit_defaults=True):
     @property
     def origin(self) -> str:
         """Return the tool that the results were imported from, "nvbandwidth 0.8"; "" where linkscope measured them."""
-        return origin_name({"origin": self.imported})
-
-    @property
-    def not_modelled(self) -> bool:
-        """Return whether the case was skipped because the machine model lacks a number."""
-        return self.labels.get("not_modelled") == "yes"
+        return f"{self.imported.tool} {self.imported.version}".strip() if self.imported is not None else ""
 
     @property
     def assumed(self) -> bool:

@@ -13,7 +13,7 @@ from linkscope.displayed import Displayed, Picture, displays
 from linkscope.documents.typed_call import typed_call
 from linkscope.errors import LinkscopeError
 from linkscope.machine.node import Node
-from linkscope.messages.catalog import problem, sentence
+from linkscope.messages.catalog import problem
 from linkscope.messages.finding import Finding, note
 from linkscope.messages.near_names import near_names
 from linkscope.results.figure_class import figure_class
@@ -65,11 +65,6 @@ class RunFile(Displayed):
         """Return the ids of cases without a row: the run was killed or interrupted."""
         have = {row.id for row in self.rows}
         return tuple(i for i in self.plan_ids if i not in have)
-
-    @property
-    def notices(self) -> tuple[str, ...]:
-        """Return what was odd about the file, one line each."""
-        return tuple(map(sentence, self.findings))
 
     def with_status(self, status: str) -> tuple[Row, ...]:
         """Return the rows that are ``ok``, ``skipped`` or ``failed``."""
