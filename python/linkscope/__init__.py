@@ -29,6 +29,7 @@ if TYPE_CHECKING:
         results,
         resume,
         run,
+        show,
         topology,
         workloads,
     )
@@ -60,6 +61,7 @@ __all__ = [
     "results",
     "resume",
     "run",
+    "show",
     "topology",
     "workloads",
 ]

@@ -78,6 +78,7 @@ __all__ = [
     "results",
     "resume",
     "run",
+    "show",
     "topology",
     "workloads",
 ]
@@ -200,6 +201,21 @@ def render(answer: Answer, form: str = "text", *, width: int = 80, full: bool = 
     if form not in _FORMS:
         raise _unknown("form", form, _FORMS)
     return _render(answer, form, width=width, full=full)
+
+
+@typed_call()
+def show(
+    run: RunFile | str | os.PathLike[str],
+    *,
+    table: str | None = None,
+    where: str | None = None,
+    sort: Literal["of-peak"] | None = None,
+) -> Answer:
+    """Return what a run, read or named, holds: every movement by method, and all results of each test.
+
+    ``table``, ``where`` and ``sort`` are those of `linkscope show`. Raises LinkscopeError where it has no such thing.
+    """
+    return _ask("show", run, table=table, where=where, sort=sort)
 
 
 @typed_call()
