@@ -9,6 +9,8 @@ from functools import cache
 from importlib.resources import files
 from typing import Any
 
+import polars
+import polars.selectors
 from jinja2 import Environment, PackageLoader, StrictUndefined, Template
 from markupsafe import Markup, escape
 
@@ -103,7 +105,12 @@ def _left_out(table: Table, whole: bool) -> str:
 
 
 def _packed_csv(table: Table) -> str:
-    return packed(frame_csv(table.frame))
+    return packed_frame(table.frame)
+
+
+def packed_frame(frame: polars.DataFrame) -> str:
+    """Return a frame as packed CSV, with numbers to seven digits."""
+    return packed(frame_csv(frame.with_columns(polars.selectors.float().round_sig_figs(7))))
 
 
 def packed(text: str) -> str:

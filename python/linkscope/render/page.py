@@ -33,7 +33,7 @@ from linkscope.messages.catalog import message, problem, sentence
 from linkscope.messages.finding import Finding, Level, note
 from linkscope.messages.methods import method_name
 from linkscope.messages.names import named
-from linkscope.render.html import packed, template
+from linkscope.render.html import packed, packed_frame, template
 from linkscope.render.svg.bars import draw as draw_bars
 from linkscope.render.svg.node import draw
 from linkscope.render.svg.node_colours import Checked, reached
@@ -194,7 +194,7 @@ def _of_run(run: Run) -> Page:
         bars=tuple(Markup(draw_bars(one).svg) for one in workloads(run) if asked and one.methods.height),
         tiles=tuple(_tile(one, run) for one in tiles(results)),
         state=tuple(_flat(run.header.get("state", {}), "")),
-        results=packed(run.results.select(_EXPORTED).write_csv()),
+        results=packed_frame(run.results.select(_EXPORTED)),
         raw=_raw(run),
         file=run.path.stem,
         version=str(run.header.get("version", "?")),

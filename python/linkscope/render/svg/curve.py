@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
 from statistics import median
-from typing import Any
+from typing import Any, TypeVar
 
 from linkscope.answers.answer import Kind, Table
 from linkscope.displayed import Picture
@@ -29,6 +29,9 @@ MOST_POINTS = 64
 """Points of one series that are drawn."""
 RUN = "run"
 """Column of a table with curves of several runs: a series has one colour in all, a run one dash."""
+
+
+Drawn = TypeVar("Drawn")
 
 
 @dataclass(frozen=True)
@@ -91,11 +94,11 @@ def _series(name: str, run: str, lines: Sequence[Mapping[str, Any]], x: str, y: 
         return value if unit not in ("ns", "us", "ms", "s") else numbers.in_unit(value, unit)
 
     points = []
-    for line in sorted(lines, key=lambda line: float(line[x])):
+    for line in _evenly(sorted(lines, key=lambda line: float(line[x]))):
         low, high = (scaled(line[y] if line.get(name) is None else line[name]) for name in (f"{y}_low", f"{y}_high"))
         points.append(CurvePoint(float(line[x]), scaled(line[y]), low, high, _other(line, unit)))
     peaks = {line.get("peak_gbps") for line in lines} - {None} if unit == "GB/s" else set()
-    return Series(name, run, tuple(_evenly(points)), peaks.pop() if len(peaks) == 1 else None)
+    return Series(name, run, tuple(points), peaks.pop() if len(peaks) == 1 else None)
 
 
 def _other(line: Mapping[str, Any], unit: str) -> tuple[float, float, float] | None:
@@ -105,7 +108,7 @@ def _other(line: Mapping[str, Any], unit: str) -> tuple[float, float, float] | N
     return None if None in found else (found[0] * factor, found[1] * factor, found[2] * factor)  # type: ignore[operator]
 
 
-def _evenly(points: Sequence[CurvePoint]) -> Sequence[CurvePoint]:
+def _evenly(points: Sequence[Drawn]) -> Sequence[Drawn]:
     if len(points) <= MOST_POINTS:
         return points
     picked = dict.fromkeys(round(i * (len(points) - 1) / (MOST_POINTS - 1)) for i in range(MOST_POINTS))
