@@ -19,7 +19,7 @@ from linkscope.figures.run import Run
 from linkscope.messages.catalog import problem
 from linkscope.messages.finding import Finding, note, warning
 from linkscope.results.calibration import FEWEST_KEPT, Intervals, NodeNoise, Noise, devices_of
-from linkscope.results.figure_class import FigureClass
+from linkscope.results.noise_class import NoiseClass
 from linkscope.results.row import origin_name
 from linkscope.statistics.components import FEWEST_RUNS, Components, Replicates, components, drawn, lent
 from linkscope.statistics.interval import Interval
@@ -98,7 +98,7 @@ def calibration(runs: Sequence[Run], keep: Callable[[NodeNoise], Path | None] | 
     return Calibration(noise, found)
 
 
-def _node_noise(runs: Sequence[Run], of_class: Mapping[FigureClass, Sequence[_NoisyResult]]) -> NodeNoise:
+def _node_noise(runs: Sequence[Run], of_class: Mapping[NoiseClass, Sequence[_NoisyResult]]) -> NodeNoise:
     last = max(runs, key=_started)
     known = [_Deviations.of(held, len(runs)) for held in of_class.values()]
     by_class = [_noise(one.key, held, sds) for (one, held), sds in zip(of_class.items(), known, strict=True)]
@@ -144,7 +144,7 @@ def _largest(variances: Sequence[tuple[str, float]], freedom: int) -> dict[str, 
     return found
 
 
-def _by_class(runs: Sequence[Run]) -> dict[FigureClass, list[_NoisyResult]]:
+def _by_class(runs: Sequence[Run]) -> dict[NoiseClass, list[_NoisyResult]]:
     _check_same(runs)
     lines = polars.concat([run.results.filter(polars.col("value").is_not_null()) for run in runs])
     grouped = lines.group_by(_KEY, maintain_order=True).agg("class", *_OF_RESULT).filter(_COUNT >= FEWEST_RUNS)
@@ -153,7 +153,7 @@ def _by_class(runs: Sequence[Run]) -> dict[FigureClass, list[_NoisyResult]]:
         found.setdefault(line["class"][0], []).append(_result(line))
     if not found:
         raise problem("calibrate.nothing", least=FEWEST_RUNS)
-    return {one: _calibrated(found[one.key]) for one in FigureClass if one.key in found}
+    return {one: _calibrated(found[one.key]) for one in NoiseClass if one.key in found}
 
 
 def _result(line: Mapping[str, Any]) -> _NoisyResult:

@@ -25,7 +25,7 @@ from linkscope.machine.node import Device
 from linkscope.messages.catalog import problem
 from linkscope.messages.finding import Finding, Level, error, note, warning
 from linkscope.messages.methods import method_name
-from linkscope.results.figure_class import FigureClass
+from linkscope.results.noise_class import NoiseClass
 from linkscope.results.row import origin_name
 from linkscope.results.run_file import RunFile
 from linkscope.results.same_machine import same_machine
@@ -38,7 +38,7 @@ ALPHA = 0.001
 """Share of false ones among all changes that are reported."""
 THRESHOLD = 0.01
 """Smaller relative changes are none."""
-ASSUMED = {FigureClass.GPU_LARGE.key: 0.001, FigureClass.GPU.key: 0.005, FigureClass.PINNED.key: 0.01}
+ASSUMED = {NoiseClass.GPU_LARGE.key: 0.001, NoiseClass.GPU.key: 0.005, NoiseClass.PINNED.key: 0.01}
 """Standard deviation between runs of a node that is not calibrated, by class: above what eight runs on two H200 showed
 in all but a few cases. Host memory and processes have no such number: what kept within 3% in nine runs is at a fourth
 in the tenth, when a neighbour takes the cache. No single run tells that from a change, even on a calibrated node."""

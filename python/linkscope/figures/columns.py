@@ -61,7 +61,7 @@ from, processes and the order of ranks. ``memories``: "pinned>device". ``call``:
 ``calls_included``: the device's clock holds the calls of copies of pageable memory.
 ``both_ways``: one flow moves bytes both ways. ``together``: how several flows lie: both, one-path, one-to-many,
 many-to-one, many, many-both; "" for one. ``beside``: movements of the background flows, "gpu gpu>gpu/against".
-``class``: results that share a noise (results/figure_class.py).
+``class``: results that share a noise (results/noise_class.py).
 
 ``likeness``: equal for results that may be compared: all that is asked for is the same, and the way of timing it; what
 the user may choose (``way``, ``memories``), the devices and the size are free. It is the one definition of

@@ -16,7 +16,7 @@ from linkscope.figures.values import Quantity, quantities
 from linkscope.machine.paths import Paths, Traffic
 from linkscope.machine.traits import MemoryTraits, memory_traits, method_traits
 from linkscope.results.case_traffic import both_ways
-from linkscope.results.figure_class import LARGE, figure_class
+from linkscope.results.noise_class import LARGE, noise_class
 from linkscope.results.row import Row
 
 Json = dict[str, Any]
@@ -155,7 +155,7 @@ def _columns(row: Row, case: Json, figure: str, tier: str) -> Json:
         **{"call": next((parameters[name] for name in ("call", "form") if parameters.get(name) in _CALLS), "")},
         **{"calls_included": not row.modelled and calls_included(case, flow), "both_ways": both_ways(case, flow)},
         **{"environment": _words(row.environment), "processes": int(case.get("processes", 1))},
-        **{"tier": tier, "class": figure_class(case).key, "method": flow["method"]},
+        **{"tier": tier, "class": noise_class(case).key, "method": flow["method"]},
         **{"executor": flow["executor"], **_end("source", flow), **_end("destination", flow)},
         **{"paths": paths_of(measured), "members": " ".join(end["device"] for end in members) if members else None},
         **{"members_memory": memory(members[0]) if members else None},

@@ -15,7 +15,7 @@ from linkscope.plan.select import Selection
 from linkscope.plan.suite import Suite
 from linkscope.plan.suite_row import SuiteRow
 from linkscope.plan.suites import load_suite, packaged_memories, packaged_methods
-from linkscope.results.figure_class import LARGE
+from linkscope.results.noise_class import LARGE
 
 Json = dict[str, Any]
 _LIKE = ("method", "executor", "bytes", "source", "destination", "members", "role", "parameters", "rank")

@@ -80,7 +80,7 @@ class NodeNoise:
     """How much results of some suites vary between runs on one node, by several runs of them.
 
     ``made``: when the last of them began (RFC 3339). ``devices``: with them the node is known again. ``classes``: keys
-    of ``results/figure_class.py``, then "all". ``runs``: by case, the standard deviation between runs, relative, drawn
+    of ``results/noise_class.py``, then "all". ``runs``: by case, the standard deviation between runs, relative, drawn
     towards that of its class; ``freedom``: how many degrees of freedom these have at least. ``replicates``: likewise
     between replicates of a run, of cases that had several.
     """

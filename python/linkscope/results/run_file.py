@@ -16,7 +16,7 @@ from linkscope.machine.node import Node
 from linkscope.messages.catalog import problem
 from linkscope.messages.finding import Finding, note
 from linkscope.messages.near_names import near_names
-from linkscope.results.figure_class import figure_class
+from linkscope.results.noise_class import noise_class
 from linkscope.results.records import MOST_LINE, Json, checked_header, checked_state, decoded
 from linkscope.results.replicates import folded
 from linkscope.results.row import Row
@@ -111,7 +111,7 @@ def fold(header: Json, rows: Sequence[Row]) -> Row:
     if not header.get("noise"):
         return folded(rows)
     good = sum(row.status == "ok" for row in rows)
-    return folded(rows, noise_of(header, rows[0].id, good, figure_class(rows[0].case).key))
+    return folded(rows, noise_of(header, rows[0].id, good, noise_class(rows[0].case).key))
 
 
 def noise_of(header: Json, case_id: str, replicates: int, of_class: str) -> float:

@@ -1,4 +1,4 @@
-"""Class of a figure: what its case's bytes pass, and so which noise it shares with others."""
+"""Noise class: what a case's bytes pass, and so which noise its results share with others."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ LARGE = 64 << 20
 """Bytes from which a copy's start and end no longer count."""
 
 
-class FigureClass(IntEnum):
-    """In order: of a case whose flows differ in class, the last counts."""
+class NoiseClass(IntEnum):
+    """Classes in order: of a case whose flows differ in class, the last counts."""
 
     GPU_LARGE = 0
     GPU = 1
@@ -25,27 +25,27 @@ class FigureClass(IntEnum):
 
     @property
     def key(self) -> str:
-        """As files and JSON have it: "gpu-large"."""
+        """Return the name in files and JSON: "gpu-large"."""
         return self.name.lower().replace("_", "-")
 
 
-def figure_class(case: Json) -> FigureClass:
-    """The class of a plan's case, by its measured flows: devices, memories, bytes and what traits say of them."""
+def noise_class(case: Json) -> NoiseClass:
+    """Return the class of a plan's case, by its measured flows: devices, memories, bytes and their traits."""
     measured = [flow for flow in case["flows"] if flow.get("role", "measured") == "measured"]
     if int(case.get("processes", 1)) > 1 or any("members" in flow for flow in measured):
-        return FigureClass.PROCESSES
+        return NoiseClass.PROCESSES
     return max(_of_flow(case, flow) for flow in measured)
 
 
-def _of_flow(case: Json, flow: Json) -> FigureClass:
+def _of_flow(case: Json, flow: Json) -> NoiseClass:
     ends = [flow[end] for end in ("source", "destination") if end in flow]
     devices = {flow["executor"], *(end["device"] for end in ends)}
     if not any(_on_gpu(device) for device in devices):
-        return FigureClass.CPU
+        return NoiseClass.CPU
     if all(_on_gpu(device) for device in devices):
-        return FigureClass.GPU_LARGE if _pushed_large(flow) or _chase(case, flow) else FigureClass.GPU
+        return NoiseClass.GPU_LARGE if _pushed_large(flow) or _chase(case, flow) else NoiseClass.GPU
     locked = all(_locked(case, end["memory"]) for end in ends if not _on_gpu(end["device"]))
-    return FigureClass.PINNED if locked else FigureClass.PAGEABLE
+    return NoiseClass.PINNED if locked else NoiseClass.PAGEABLE
 
 
 def _on_gpu(device: str) -> bool:
@@ -53,7 +53,7 @@ def _on_gpu(device: str) -> bool:
 
 
 def _pushed_large(flow: Json) -> bool:
-    """Whether a GPU writes much to another's memory from its own."""
+    """Return whether a GPU writes much to another's memory from its own."""
     if "destination" not in flow or flow["bytes"] < LARGE:
         return False
     source = flow.get("source", {}).get("device", flow["executor"])
@@ -61,12 +61,12 @@ def _pushed_large(flow: Json) -> bool:
 
 
 def _chase(case: Json, flow: Json) -> bool:
-    """Whether it is a walk through memory that stays where it is."""
+    """Return whether a flow is a walk through memory that stays where it is."""
     traits = method_traits(case, flow["method"])
     return traits.dependent and not traits.migrates and "destination" not in flow
 
 
 def _locked(case: Json, memory: str) -> bool:
-    """Whether a driver has locked the pages, so that GPUs reach them without the system's help."""
+    """Return whether a driver has locked the pages, so that GPUs reach them without the system's help."""
     traits = memory_traits(case, memory)
     return traits.registered or traits.touched_by_driver

@@ -1,0 +1,66 @@
+"""Noise class: by devices, memories, bytes and traits of its case."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from linkscope.results.noise_class import LARGE, NoiseClass, noise_class
+
+Json = dict[str, Any]
+
+
+def end(device: str, memory: str) -> Json:
+    return {"device": device, "memory": memory}
+
+
+def flow(method: str, executor: str, source: Json | None, destination: Json | None, size: int = LARGE) -> Json:
+    ends = {"source": source, "destination": destination}
+    return {"method": method, "executor": executor, "bytes": size, **{k: v for k, v in ends.items() if v is not None}}
+
+
+MINE, PEERS, HOSTS = end("gpu:0", "device"), end("gpu:1", "device"), end("numa:0", "pinned")
+PAGES, LOCKED, MANAGED = end("numa:0", "pageable"), end("numa:0", "registered"), end("numa:0", "managed")
+OF_CLASS = {
+    "pushed": (flow("copy-engine", "gpu:0", MINE, PEERS), NoiseClass.GPU_LARGE),
+    "written by a kernel": (flow("kernel-write", "gpu:0", None, PEERS), NoiseClass.GPU_LARGE),
+    "chase of a peer": (flow("pointer-chase", "gpu:0", PEERS, None, 4096), NoiseClass.GPU_LARGE),
+    "smaller": (flow("copy-engine", "gpu:0", MINE, PEERS, LARGE - 1), NoiseClass.GPU),
+    "pulled": (flow("copy-engine", "gpu:1", MINE, PEERS), NoiseClass.GPU),
+    "read by a kernel": (flow("kernel-read", "gpu:0", PEERS, None), NoiseClass.GPU),
+    "both arrays in the peer": (flow("stream", "gpu:0", PEERS, PEERS), NoiseClass.GPU),
+    "local": (flow("copy-engine", "gpu:0", MINE, MINE), NoiseClass.GPU),
+    "written locally": (flow("kernel-write", "gpu:0", None, MINE), NoiseClass.GPU),
+    "ping-pong": (flow("ping-pong", "gpu:0", MINE, PEERS, 8), NoiseClass.GPU),
+    "faults of a GPU": (flow("fault-chase", "gpu:0", end("gpu:1", "managed"), None), NoiseClass.GPU),
+    "a call": (flow("launch", "gpu:0", None, None, 1), NoiseClass.GPU),
+    "pinned": (flow("copy-engine", "gpu:0", HOSTS, MINE), NoiseClass.PINNED),
+    "registered": (flow("copy-engine", "gpu:0", MINE, LOCKED), NoiseClass.PINNED),
+    "chase of the host": (flow("pointer-chase", "gpu:0", HOSTS, None), NoiseClass.PINNED),
+    "a CPU's chase of a GPU": (flow("pointer-chase", "numa:0", MINE, None), NoiseClass.PINNED),
+    "pageable": (flow("copy-engine", "gpu:0", PAGES, MINE), NoiseClass.PAGEABLE),
+    "managed": (flow("page-fault", "gpu:0", MANAGED, None), NoiseClass.PAGEABLE),
+    "memcpy": (flow("memcpy", "numa:0", PAGES, HOSTS), NoiseClass.CPU),
+    "collective": ({**flow("xccl-collective", "gpu:0", None, None), "members": [MINE, PEERS]}, NoiseClass.PROCESSES),
+}
+
+
+@pytest.mark.parametrize(("one", "expected"), OF_CLASS.values(), ids=OF_CLASS)
+def test_the_class_of_a_flow(one: Json, expected: NoiseClass) -> None:
+    assert noise_class({"flows": [one]}) is expected
+
+
+def test_of_several_flows_the_noisiest_measured_one_decides() -> None:
+    quiet, noisy = (OF_CLASS[name][0] for name in ("pushed", "pageable"))
+    assert noise_class({"flows": [quiet, noisy]}) is NoiseClass.PAGEABLE
+    assert noise_class({"flows": [quiet, {**noisy, "role": "background"}]}) is NoiseClass.GPU_LARGE
+    assert noise_class({"flows": [quiet], "processes": 2}) is NoiseClass.PROCESSES
+
+
+def test_traits_decide_and_not_names() -> None:
+    one = flow("copy-engine", "gpu:0", end("numa:0", "new"), MINE)
+    locked = {"memories": {"new": {"lies_on": "host"}}}
+    touched = {"memories": {"new": {"lies_on": "host", "placed_by_touch": True}}}
+    assert noise_class({"flows": [one], "labels": {"traits": locked}}) is NoiseClass.PINNED
+    assert noise_class({"flows": [one], "labels": {"traits": touched}}) is NoiseClass.PAGEABLE
