@@ -122,18 +122,17 @@ def _screen(results: polars.DataFrame, naming: Naming, room: int) -> list[Table]
     main, *others = blocks(results) or [[]]
     if not main:
         return []
-    found = [table for table in (matrix(results, naming),) if table]
-    room -= sum(map(height, found))
-    beside = [] if found or any(len(by_tier(row)) > 1 for row in main) else [*_beside(main, others, naming)]
-    kept = []
-    for table in beside:
-        if height(table) <= room - min(len(main), _FEW_ROWS) - 4:
-            kept.append(table)
-            room -= height(table)
-    table, without = _fitted(main, naming, room)
-    hidden = [] if kept else [row for rows in others for row in _kept_whole(rows)]
-    lines = in_lines([*without, *hidden], naming)
-    return [*found, table, *kept, *([replace(lines, detail=True)] if lines.frame.height else [])]
+    shown = [table for table in (matrix(results, naming),) if table]
+    room -= sum(map(height, shown))
+    crowded = bool(shown) or any(len(by_tier(row)) > 1 for row in main)
+    below: list[Table] = []
+    for table in _beside(main, others, naming):
+        fits = not crowded and height(table) <= room - min(len(main), _FEW_ROWS) - 4
+        below.append(table if fits else replace(table, detail=True))
+        room -= height(table) if fits else 0
+    by_movement, without = _fitted(main, naming, room)
+    lacking = [replace(in_lines(without, naming), detail=True)] if without else []
+    return [*shown, by_movement, *below, *lacking]
 
 
 def _beside(main: Sequence[MoveRow], others: Sequence[Sequence[MoveRow]], naming: Naming) -> Iterator[Table]:
