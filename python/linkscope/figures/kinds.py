@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,6 +13,8 @@ from linkscope.figures.likeness import likeness, way
 from linkscope.figures.movement import movement, path, role
 from linkscope.figures.peak import Peak, peak
 from linkscope.figures.values import Quantity, quantities
+from linkscope.machine.node import Node
+from linkscope.machine.nominal import nominal, nominal_tiers
 from linkscope.machine.paths import Paths, Traffic
 from linkscope.machine.traits import MemoryTraits, memory_traits, method_traits
 from linkscope.results.case_traffic import both_ways
@@ -44,11 +46,11 @@ class KindResult:
 class Kinds:
     """The kinds of a run's cases. ``columns``: of each part, the columns of the frame that its cases share.
 
-    ``tiers``: what to call links of a tier instead (machine/nominal.py).
+    Peaks and tiers are those of links as they were built: one that is down makes no peer of a GPU its better.
     """
 
-    def __init__(self, paths: Paths, tiers: Mapping[str, str] | None = None) -> None:
-        self._paths, self._tiers = paths, tiers or {}
+    def __init__(self, node: Node) -> None:
+        self._paths, self._tiers = Paths(nominal(node)), nominal_tiers(node)
         self._known: dict[bytes, tuple[KindResult, ...]] = {}
         self.columns: list[Json] = []
 

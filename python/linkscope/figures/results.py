@@ -13,8 +13,6 @@ from linkscope.figures.columns import OF_ONE_FLOW, RATE, SCHEMA, TIME
 from linkscope.figures.kinds import KindResult, Kinds
 from linkscope.figures.values import Value, place_of, value_of
 from linkscope.machine.node import Node
-from linkscope.machine.nominal import nominal, nominal_tiers
-from linkscope.machine.paths import Paths
 from linkscope.results.member_time import slowest
 from linkscope.results.replicates import noted
 from linkscope.results.row import Row
@@ -36,15 +34,8 @@ _NONE = (None, None, None)
 
 
 def results(node: Node, rows: Iterable[Row]) -> polars.DataFrame:
-    """Return every result of a node's rows, in order, with the columns of ``SCHEMA``; null where unknown.
-
-    Peaks and tiers are those of links as they were built: one that is down makes no peer of a GPU its better.
-    """
-    return results_of(rows, Kinds(Paths(nominal(node)), nominal_tiers(node)))
-
-
-def results_of(rows: Iterable[Row], kinds: Kinds) -> polars.DataFrame:
-    """Return the results of rows."""
+    """Return every result of a node's rows, in order, with the columns of ``SCHEMA``; null where unknown."""
+    kinds = Kinds(node)
     with without_collection():
         lines = [line for row in rows for line in _lines(row, kinds)]
     columns = zip(*lines, strict=True) if lines else ([] for _ in _OF_LINE)
