@@ -173,7 +173,7 @@ def import_output(
     """Makes the run file ``output`` of what another tool printed into ``path`` and reads it back.
 
     ``format``: of `linkscope list importers`; None: as it looks. ``beside``: a run of the same node, or ``machine``: a
-    described node. ``processes``: how many took part, ``nvls``: whether NCCL could reduce in the GPU switch, where the
+    machine model. ``processes``: how many took part, ``nvls``: whether NCCL could reduce in the GPU switch, where the
     file does not say. Raises LinkscopeError.
     """
     run = RunFile.read(beside) if beside is not None else None
@@ -325,7 +325,7 @@ def topology(machine: str | None = None) -> Node:
 
 @typed_call()
 def machines() -> list[str]:
-    """Names of the described nodes."""
+    """Names of the machine models."""
     return list(machine_names())
 
 

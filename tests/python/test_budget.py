@@ -12,8 +12,10 @@ from typing import Any
 import pytest
 from launching import TINY_IDS, Bench, bench
 
+from linkscope.cli.progress import extent
 from linkscope.launch import costs
-from linkscope.messages import numbers
+from linkscope.launch.job import Request, prepare
+from linkscope.messages.finding import Facts
 from linkscope.plan.budget import Costs, fit, least_s
 from linkscope.results.run_file import RunFile
 
@@ -96,17 +98,19 @@ def test_every_estimate_of_a_run_has_its_rounds_and_starts_as_learnt_here(bench:
     (path,) = own_folders.rglob("*.json")
     data = json.loads(path.read_text())
     path.write_text(json.dumps({**data, "visits": dict.fromkeys(data["visits"], 0.001), "starts": {"1": 20.0}}))
-    dry = bench.cli("run", name, "--dry-run", "--rounds", "3:6").out.splitlines()[-1]
-    assert "each in 3 rounds, about " in dry
+
+    def estimated(rounds: str, budget: str | None = None) -> Facts:
+        job = prepare(Request(suites=(name,), rounds=rounds, budget=budget))
+        return extent(job, job.cases).facts
+
+    assert estimated("3:6")["rounds"] == 3
     seconds = next(
         one["seconds"] for one in json.loads(bench.cli("list", "suites", "--json").out) if one["name"] == name
     )
     assert seconds > 60, "three starts of 20 s"
-    assert f"about {numbers.duration(seconds)}" in dry
-    once = bench.cli("run", name, "--dry-run", "--rounds", "1").out.splitlines()[-1]
-    assert 20 <= int(once.partition("about ")[2].split()[0]) < seconds - 39
-    budget = bench.cli("run", name, "--dry-run", "--rounds", "3:6", "--budget", "50s").out.splitlines()[-1]
-    assert budget.endswith("about 50 s")
+    assert estimated("3:6")["likely"] == pytest.approx(seconds, rel=0.2)
+    assert 20 <= estimated("1")["likely"] < seconds - 39
+    assert estimated("3:6", "50s")["likely"] == pytest.approx(50)
 
 
 def test_starts_are_counted_by_what_can_share_processes() -> None:

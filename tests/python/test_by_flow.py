@@ -8,8 +8,7 @@ import modelled_run as made
 import pytest
 
 from linkscope.answers.questions import ask
-from linkscope.cli.row_tally import figures as tally_figures
-from linkscope.cli.row_tally import span
+from linkscope.cli.row_result import results_of, span
 from linkscope.figures.run import Run
 from linkscope.results.row import Row
 
@@ -67,8 +66,8 @@ def test_a_case_counts_once_however_many_results_it_would_have(status: str) -> N
 
 
 def test_a_line_of_progress_spans_every_result_of_a_case() -> None:
-    told = span([one.headline for one in tally_figures(made.under_load(3).raw)])
-    assert [float(end) for end in told.removesuffix(" GB/s").split("–")] == [
+    told = span(results_of(made.under_load(3).raw))
+    assert [float(end) for end in told.removesuffix(" GB/s").split("-")] == [
         pytest.approx(40.0, rel=0.01),
         pytest.approx(42.0, rel=0.01),
     ]

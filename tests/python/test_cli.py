@@ -13,9 +13,11 @@ import pytest
 from launching import TINY_IDS, TINY_SUITE, Bench, add_engine, bench
 
 import linkscope
+from linkscope.cli.dry_run import plan as plan_of
 from linkscope.cli.listing import KINDS
 from linkscope.errors import LinkscopeError
 from linkscope.launch.engines import describe
+from linkscope.launch.job import Request, prepare
 from linkscope.machine.described import machine_names
 from linkscope.plan.patterns import PATTERNS
 from linkscope.plan.suites import load_suite, suite_names
@@ -23,61 +25,61 @@ from linkscope.results.calibration import kept_at
 
 __all__ = ["bench"]
 
-BAD_INPUTS = {
-    "no command of that name": (["measure"], "unknown command 'measure': "),
-    "unknown option": (["run", "--fast"], "--fast"),
-    "unknown suite": (["run", "nosuch"], "unknown suite 'nosuch': `linkscope list suites` has all"),
-    "mistyped suite": (["run", "deflt"], "unknown suite 'deflt': did you mean default?"),
-    "mistyped machine": (["run", "--machine", "fronteir"], "unknown machine 'fronteir': did you mean frontier?"),
-    "mistyped study": (["reproduce", "pearson2"], "unknown study 'pearson2': did you mean pearson23"),
-    "mistyped command": (["tpology"], "unknown command 'tpology': did you mean topology?"),
-    "suite for a command": (["nvbandwidth"], "`linkscope run nvbandwidth` measures it"),
-    "missing suite file": (["run", "none.yaml"], "cannot read suite none.yaml: No such file or directory"),
-    "unknown method": (["run", "--methods", "teleport"], "unknown method 'teleport': `linkscope list methods` has"),
-    "unknown device": (["run", "--devices", "gpu:9"], "unknown device 'gpu:9'"),
-    "malformed device": (["run", "--devices", "gpu9"], "malformed device 'gpu9': write gpu:0,gpu:2"),
-    "malformed size": (["run", "--sizes", "4Q"], "malformed size '4Q': write bytes"),
-    "malformed range": (["run", "--sizes", "1G:4K:2x"], "it ends below its start"),
-    "malformed precision": (["run", "--precision", "lots"], "malformed precision 'lots': write 1%"),
-    "malformed budget": (["run", "--budget", "soon"], "malformed duration 'soon': write 60s"),
-    "unknown clock": (["run", "--clock", "sundial"], "unknown clock 'sundial': choose from device, host, batch"),
-    "unknown machine": (["run", "--machine", "cray-1"], "unknown machine 'cray-1': choose from"),
-    "unknown engine": (["run", "--engine", "steam"], "unknown engine 'steam': choose from cuda, hip, host"),
-    "mistyped engine": (["run", "--engine", "hots"], "unknown engine 'hots': did you mean host?"),
-    "mistyped launcher": (["run", "--launcher", "mpiexe"], "unknown launcher 'mpiexe': did you mean mpiexec?"),
-    "engine not built": (["run", "--engine", "cuda"], "no engine 'cuda': built here: host; run `make setup`"),
-    "GPU suite without GPU": (["run", "nvbandwidth"], "needs GPUs and "),
-    "nothing to resume": (["run", "--resume"], "no run file in runs/ to resume"),
-    "resume of a missing file": (["run", "--resume", "-o", "none.jsonl"], "cannot read none.jsonl: No such file"),
-    "output is a directory": (["run", "tiny.yaml", "-o", "."], "exists: choose another -o FILE"),
-    "output below a file": (["run", "tiny.yaml", "-o", "tiny.yaml/a.jsonl"], "cannot write tiny.yaml/a.jsonl"),
-    "output is standard output": (["run", "tiny.yaml", "-o", "-"], "name it with -o FILE; --json prints it"),
-    "show a missing file": (["show", "none.jsonl"], "cannot read none.jsonl: No such file or directory"),
-    "show a directory": (["show", "."], ". is a folder"),
-    "show a foreign file": (["show", "tiny.yaml"], "tiny.yaml is not a linkscope run file"),
-    "show a device": (["show", "/dev/zero"], "/dev/zero is no file"),
-    "report of a foreign file": (["report", "tiny.yaml", "-o", "a.html"], "tiny.yaml is not a linkscope run file"),
-    "report without output": (["report", "tiny.yaml"], "Missing option '-o' / '--output'; see"),
-    "list something else": (["list", "planets"], "unknown list 'planets': choose from suites,"),
-    "mistyped list": (["list", "machine"], "unknown list 'machine': did you mean machines?"),
-    "list of something unknown": (
-        ["list", "machines", "fronteir"],
-        "unknown machine 'fronteir': did you mean frontier?",
-    ),
-    "topology of an unknown machine": (["topology", "--machine", "cray-1"], "unknown machine 'cray-1': choose from"),
-    "two runs where one is read": (
-        ["explain", "a.jsonl", "b.jsonl", "c.jsonl"],
-        "it takes one run: choose, compare, report and export take several",
-    ),
+BAD_INPUTS: dict[str, tuple[list[str], tuple[str, ...]]] = {
+    "no command of that name": (["measure"], ("'measure'",)),
+    "unknown option": (["run", "--fast"], ("--fast",)),
+    "unknown suite": (["run", "nosuch"], ("'nosuch'", "linkscope list suites")),
+    "mistyped suite": (["run", "deflt"], ("'deflt'", "default")),
+    "mistyped machine": (["run", "--machine", "fronteir"], ("'fronteir'", "frontier")),
+    "mistyped study": (["reproduce", "pearson2"], ("'pearson2'", "pearson23")),
+    "mistyped command": (["tpology"], ("'tpology'", "topology")),
+    "suite for a command": (["nvbandwidth"], ("linkscope run nvbandwidth",)),
+    "missing suite file": (["run", "none.yaml"], ("none.yaml",)),
+    "unknown method": (["run", "--methods", "teleport"], ("'teleport'", "linkscope list methods")),
+    "unknown device": (["run", "--devices", "gpu:9"], ("'gpu:9'",)),
+    "malformed device": (["run", "--devices", "gpu9"], ("'gpu9'", "gpu:0,gpu:2")),
+    "malformed size": (["run", "--sizes", "4Q"], ("'4Q'", "64K")),
+    "malformed range": (["run", "--sizes", "1G:4K:2x"], ("'1G:4K:2x'",)),
+    "malformed precision": (["run", "--precision", "lots"], ("'lots'", "1%")),
+    "malformed budget": (["run", "--budget", "soon"], ("'soon'", "60s")),
+    "unknown clock": (["run", "--clock", "sundial"], ("'sundial'", "device, host, batch")),
+    "unknown machine": (["run", "--machine", "cray-1"], ("'cray-1'", "linkscope list machines")),
+    "unknown engine": (["run", "--engine", "steam"], ("'steam'", "cuda, hip, host")),
+    "mistyped engine": (["run", "--engine", "hots"], ("'hots'", "host")),
+    "mistyped launcher": (["run", "--launcher", "mpiexe"], ("'mpiexe'", "mpiexec")),
+    "engine not built": (["run", "--engine", "cuda"], ("'cuda'", "host", "make setup")),
+    "GPU suite without GPU": (["run", "nvbandwidth"], ("nvbandwidth", "GPU")),
+    "nothing to resume": (["run", "--resume"], ("runs/",)),
+    "resume of a missing file": (["run", "--resume", "-o", "none.jsonl"], ("none.jsonl",)),
+    "output is a directory": (["run", "tiny.yaml", "-o", "."], ("-o FILE",)),
+    "output below a file": (["run", "tiny.yaml", "-o", "tiny.yaml/a.jsonl"], ("tiny.yaml/a.jsonl",)),
+    "output is standard output": (["run", "tiny.yaml", "-o", "-"], ("-o FILE", "--json")),
+    "show a missing file": (["show", "none.jsonl"], ("none.jsonl",)),
+    "show a directory": (["show", "."], ("folder",)),
+    "show a foreign file": (["show", "tiny.yaml"], ("tiny.yaml",)),
+    "show a device": (["show", "/dev/zero"], ("/dev/zero",)),
+    "report of a foreign file": (["report", "tiny.yaml", "-o", "a.html"], ("tiny.yaml",)),
+    "report without output": (["report", "tiny.yaml"], ("'-o' / '--output'",)),
+    "list something else": (["list", "planets"], ("'planets'", "linkscope list -h")),
+    "mistyped list": (["list", "machine"], ("'machine'", "machines")),
+    "list of something unknown": (["list", "machines", "fronteir"], ("'fronteir'", "frontier")),
+    "topology of an unknown machine": (["topology", "--machine", "cray-1"], ("'cray-1'", "linkscope list machines")),
+    "two runs where one is read": (["explain", "a.jsonl", "b.jsonl"], ("compare", "choose")),
 }
+"""Words -> what the complaint names: what was typed, and what to type."""
+MOST_CHARACTERS = 100
 
 
-@pytest.mark.parametrize(("arguments", "complaint"), BAD_INPUTS.values(), ids=BAD_INPUTS)
-def test_bad_input_is_one_clear_line_and_exit_code_2(bench: Bench, arguments: list[str], complaint: str) -> None:
+@pytest.mark.parametrize(("arguments", "named"), BAD_INPUTS.values(), ids=BAD_INPUTS)
+def test_bad_input_is_one_clear_line_and_exit_code_2(
+    bench: Bench, arguments: list[str], named: tuple[str, ...]
+) -> None:
     ended = bench.cli(*arguments)
     assert ended.code == 2
-    assert ended.complaint.startswith("linkscope: ")
-    assert complaint in ended.complaint
+    complaint = ended.complaint.removeprefix("linkscope: ")
+    assert complaint != ended.complaint
+    assert all(name in complaint for name in named), complaint
+    assert len(complaint) <= MOST_CHARACTERS, complaint
     assert not list(Path().glob("runs/*"))
 
 
@@ -210,19 +212,20 @@ def test_suites_are_listed_without_an_engine_too(bench: Bench) -> None:
 
 
 def test_a_dry_run_says_what_would_run_and_writes_nothing(bench: Bench) -> None:
-    ended = bench.cli("run", bench.suite, "--dry-run")
-    assert ["6", "tiny/copy"] in [line.split() for line in ended.out.splitlines()]
+    assert bench.cli("run", bench.suite, "--dry-run").code == 0
+    found = plan_of(prepare(Request(suites=(bench.suite,))))
+    assert found.tables[0].frame.rows() == [("tiny/copy", 6, None)]
+    assert (found.headline.facts["cases"], found.headline.facts["rounds"]) == (6, 3)
     plan = json.loads(bench.cli("run", bench.suite, "--dry-run", "--json").out)
     assert [case["id"] for case in plan["cases"]] == TINY_IDS
     assert not Path("runs").exists()
 
 
 def test_a_dry_run_of_a_model_says_what_measuring_takes(bench: Bench) -> None:
-    model, real = bench.cli("run", bench.suite, "--machine", "frontier", "--dry-run").out.splitlines()[-2:]
-    assert "modelled cases on frontier" in model
-    cases, about = real.removeprefix("to measure on a node like it: up to ").split(", ")
-    assert int(cases.split()[0]) > 0
-    assert about.startswith("about ")
+    found = plan_of(prepare(Request(suites=(bench.suite,), machine="frontier")))
+    (real,) = (one for one in found.findings if one.code == "plan.next-measure")
+    assert real.facts["cases"] > 0 < real.facts["likely"]
+    assert bench.cli("run", bench.suite, "--machine", "frontier", "--dry-run").code == 0
 
 
 @pytest.mark.parametrize(("last", "said"), [("1M", True), ("256K", False)])
@@ -231,17 +234,13 @@ def test_a_run_says_where_sizes_end_before_the_end_that_was_asked_for(bench: Ben
     assert (f"8:{last}:8x ends at 256 KiB" in ended.out) == said
 
 
-def test_a_dry_run_counts_in_a_line_each_however_narrow_the_terminal(
-    bench: Bench, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("COLUMNS", "20")
-    long = "copies-with-a-long-name"
+def test_a_dry_run_counts_what_is_skipped_by_reason(bench: Bench) -> None:
     skipped = TINY_SUITE.replace("name: copy", "name: skipped").replace("memcpy", "mpi")
-    Path(bench.suite).write_text(TINY_SUITE.replace("name: copy", f"name: {long}") + skipped.partition("rows:")[2])
-    counts = [line for line in bench.cli("run", bench.suite, "--dry-run").out.splitlines() if line.startswith("  ")]
-    assert len(counts) == 3
-    assert counts[0].endswith(long)
-    assert counts[2].endswith(" mpi")
+    Path(bench.suite).write_text(TINY_SUITE + skipped.partition("rows:")[2])
+    found = plan_of(prepare(Request(suites=(bench.suite,))))
+    assert found.tables[0].frame.rows() == [("tiny/copy", 6, None), ("tiny/skipped", 6, 6)]
+    (why,) = (one for one in found.findings if one.code == "plan.skipped")
+    assert (why.facts["skipped"], "mpi" in why.facts["reason"]) == (6, True)
 
 
 def test_show_report_and_export_take_a_run(bench: Bench) -> None:
@@ -303,11 +302,11 @@ def test_the_interface_completes_before_it_is_loaded() -> None:
 
 def test_the_interface_calibrates_and_keeps_it_for_the_node(bench: Bench, own_folders: Path) -> None:
     found = linkscope.calibrate(bench.suite, turns=5, output="noise", sizes="4K,8K", rounds="2")
-    assert found.turns == 5
-    assert set(found.runs) == set(TINY_IDS[:2])
-    assert list(own_folders.rglob("calibration/*.json")) == [kept_at(found.node)]
+    assert found.noise.turns == 5
+    assert set(found.noise.runs) == set(TINY_IDS[:2])
+    assert list(own_folders.rglob("calibration/*.json")) == [kept_at(found.noise.node)]
     again = linkscope.calibrate(turns=5, output="noise")
-    assert again == found, "of the runs that are there"
+    assert again.noise == found.noise, "of the runs that are there"
     with pytest.raises(LinkscopeError, match="is too few"):
         linkscope.calibrate(bench.suite, turns=1)
 

@@ -14,7 +14,7 @@ from typer.testing import CliRunner
 
 import linkscope
 from linkscope.cli.main import app
-from linkscope.cli.progress import ahead, not_modelled
+from linkscope.cli.progress import ahead, extent, not_modelled
 from linkscope.launch.job import Request, prepare
 from linkscope.messages.catalog import commands
 from linkscope.plan.model_gaps import model_gaps
@@ -57,11 +57,11 @@ def test_where_all_is_modelled_nothing_is_said() -> None:
 
 def test_before_a_run_it_is_said_first_that_no_message_of_host_memory_is_modelled(real_engine: None) -> None:
     job = prepare(Request(suites=("p2p-processes",), machine="frontier", keyword="ping-pong"))
-    told = ahead(job, job.cases).splitlines()
-    assert "host-latency: " in told[1]
-    assert HOST_MPI in told[1]
-    assert "modelled cases on frontier" in told[-1]
-    assert all(len(line) <= 80 for line in told)
+    found = not_modelled(job)
+    lacking = [one for one in found if one.code.startswith("model.lacking")]
+    assert any("host-latency" in one.facts["test"] and one.facts["reason"] == HOST_MPI for one in lacking)
+    assert (extent(job, job.cases).code, extent(job, job.cases).facts["node"]) == ("plan.extent-model", "frontier")
+    assert len(ahead(job, job.cases).splitlines()) == len(found) + 1
 
 
 @pytest.fixture
@@ -75,8 +75,8 @@ def own(tmp_path: Path) -> Path:
 
 def test_what_is_advised_of_a_machine_file_of_ones_own_can_be_typed(own: Path, real_engine: None) -> None:
     job = prepare(Request(suites=("p2p-processes",), machine=str(own), keyword="ping-pong"))
-    (advice,) = (line for line in ahead(job, job.cases).splitlines() if "list machines" in line)
-    words = shlex.split(advice.split("`")[1])
+    (advice,) = commands(not_modelled(job)[-1])
+    words = shlex.split(advice)
     assert words == ["linkscope", "list", "machines", str(own)]
     card = json.loads(CliRunner().invoke(app, [*words[1:], "--json"]).output)
     assert shlex.split(card["model it"]) == ["linkscope", "run", "--machine", str(own)]

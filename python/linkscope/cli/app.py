@@ -62,7 +62,7 @@ Machine = Annotated[
     str | None,
     typer.Option(
         "--machine",
-        help="A described node instead of this machine: see `list machines`.",
+        help="A machine model instead of this machine: see `list machines`.",
         autocompletion=completing.machines,
     ),
 ]

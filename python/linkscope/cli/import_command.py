@@ -21,7 +21,7 @@ def import_(
     beside: Annotated[
         Path | None, typer.Option(help="A run of the same node: its devices, links and the ids of its cases.")
     ] = None,
-    machine: Annotated[str | None, typer.Option(help="Else the described node: see `list machines`.")] = None,
+    machine: Annotated[str | None, typer.Option(help="Else the machine model: see `list machines`.")] = None,
     processes: Annotated[
         int | None, typer.Option(min=2, max=80, help="How many took part, where FILE does not say (OSU's collectives).")
     ] = None,

@@ -48,7 +48,7 @@ def entries(what: str) -> list[ListEntry]:
     or for a kind that there is not.
     """
     if what not in KINDS:
-        raise unknown("list", what, KINDS)
+        raise unknown("list", what, KINDS, "linkscope list -h")
     return KINDS[what]()
 
 

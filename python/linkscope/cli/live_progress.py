@@ -15,12 +15,14 @@ from rich.table import Table as Grid
 from rich.text import Text
 
 from linkscope.cli.live_matrix import LiveMatrix, matrices_of, matrix_key
-from linkscope.cli.row_tally import figures, span
+from linkscope.cli.row_result import results_of, span
 from linkscope.launch.job import Job
 from linkscope.launch.pace import Pace
 from linkscope.launch.run import Listener
+from linkscope.messages.catalog import sentence
+from linkscope.messages.finding import note
+from linkscope.messages.numbers import duration
 from linkscope.plan.planned_case import PlannedCase
-from linkscope.report import wording
 
 Json = dict[str, Any]
 
@@ -80,7 +82,7 @@ class LiveProgress:
             width = self._console.width
             lines = (("now ", self._case), ("last", self._last))
             parts: list[RenderableType] = [self._head()]
-            parts += [Text(wording.shortened(f"{word}  {what}", width), "dim") for word, what in lines if what]
+            parts += [_cut(f"{word}  {what}") for word, what in lines if what]
             if self._matrix is not None:
                 room = min(self._console.height, LINES) - len(parts) - 1
                 parts += self._matrix.lines(width, room)
@@ -93,12 +95,12 @@ class LiveProgress:
         grid = Grid.grid(padding=(0, 1))
         for _ in range(4):
             grid.add_column(no_wrap=True)
-        more = f" of {self._least}" if self._number < self._least else ", of wide figures"
+        more = f" of {self._least}" if self._number < self._least else ", uncertain results"
         grid.add_row(
             f"round {self._number + 1}{more}" if self._least > 1 else "",
             f"{self._done}/{self._cases}",
             ProgressBar(max(spent + left, 1.0), spent, width=BAR),
-            f"{wording.duration(spent)}, {about} {wording.duration(left)} left",
+            f"{duration(spent)}, {about} {duration(left)} left",
         )
         return grid
 
@@ -125,7 +127,7 @@ class LiveProgress:
                 return
             self._done += 1
             self._pace.take(row["id"], float(row.get("elapsed_s", 0.0)))
-            self._last = f"{row['id']}  {span([one.headline for one in figures(row)]) or row['status']}"
+            self._last = f"{row['id']}  {span(results_of(row)) or row['status']}"
             matrix = self._matrices.get(matrix_key(row["case"]))
             if matrix is not None:
                 matrix.take(row)
@@ -134,7 +136,11 @@ class LiveProgress:
         reason = str(row.get("reason", "no reason given"))
         if row["status"] == "failed" and reason not in self._failures:
             self._failures.add(reason)
-            self._say(f"{row['id']} failed: {reason}")
+            self._say(sentence(note("plan.failed", case=row["id"], reason=reason)))
 
     def _say(self, text: str) -> None:
         self._console.print(text, highlight=False, markup=False)
+
+
+def _cut(line: str) -> Text:
+    return Text(line, "dim", no_wrap=True, overflow="ellipsis")

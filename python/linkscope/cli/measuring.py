@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import sys
-from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from shlex import quote
@@ -14,18 +13,17 @@ from shutil import which
 import typer
 from rich.console import Console
 
-from linkscope.cli.progress import extent, not_modelled, progress
+from linkscope.cli.dry_run import dry_run
+from linkscope.cli.progress import progress
 from linkscope.cli.run_options import RunOptions
 from linkscope.codecs.peer.formats import FORMATS, check_format, not_printed, printed
 from linkscope.errors import LinkscopeError
 from linkscope.launch.job import Request, prepare
 from linkscope.launch.launcher import inside
 from linkscope.launch.launcher.launch_options import LaunchOptions
-from linkscope.launch.outlook import measured_outlook
 from linkscope.launch.run import default_output, newest_output
 from linkscope.launch.run import resume as resume_run
 from linkscope.launch.run import run as start_run
-from linkscope.messages import numbers
 from linkscope.messages.catalog import sentence
 from linkscope.messages.finding import Finding, note
 from linkscope.results.run_file import RunFile
@@ -68,34 +66,6 @@ def _check_form(form: str, request: Request | None, options: RunOptions) -> None
         raise LinkscopeError("--json and --format: choose one")
     known = request is not None and inside.place() is None
     check_format(form, [planned.case for planned in prepare(request).cases] if request and known else None)
-
-
-def dry_run(request: Request, out: Console, as_json: bool, form: str | None = None) -> int:
-    """Prints the plan as JSON, or how many cases each suite row has and the time they take; of ranks the first does.
-
-    Raises LinkscopeError where there is no case for ``form``.
-    """
-    place = inside.place()
-    if place is not None and place.rank > 0:
-        return 0
-    job = prepare(request)
-    if form is not None:
-        check_format(form, [planned.case for planned in job.cases])
-    if as_json:
-        typer.echo(json.dumps(job.plan([case for case in job.cases if case.skip is None]), indent=1))
-        return 0
-    for line in (*not_modelled(job), *job.notes):
-        out.print(line, highlight=False, markup=False, soft_wrap=True)
-    for (suite, name), count in Counter((case.case["suite"], case.case["name"]) for case in job.cases).items():
-        out.print(f"{count:6}  {suite}/{name}", highlight=False, markup=False, soft_wrap=True)
-    for reason, count in Counter(case.skip for case in job.cases if case.skip is not None).items():
-        out.print(f"{count:6}  of these skipped: {reason}", highlight=False, markup=False, soft_wrap=True)
-    out.print(extent(job, job.cases), highlight=False, markup=False, soft_wrap=True)
-    if job.node.modelled:
-        real = measured_outlook(request)
-        told = f"{numbers.count(real.cases, 'case')}, about {numbers.duration(real.seconds)}"
-        out.print(f"to measure on a node like it: up to {told}", highlight=False, markup=False, soft_wrap=True)
-    return 0
 
 
 def _conclude(done: RunFile, options: RunOptions, out: Console, err: Console, form: str | None) -> int:

@@ -1,4 +1,4 @@
-"""What the model of a described node has figures for, and what it lacks, as its file says."""
+"""What the model of a machine model has figures for, and what it lacks, as its file says."""
 
 from __future__ import annotations
 

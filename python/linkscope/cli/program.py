@@ -88,7 +88,9 @@ def _complaint(error: Exception) -> str:
     if not complaint:
         return ""
     context = getattr(error, "ctx", None)
-    hint = instead(str(getattr(error, "option_name", "")))
-    hint = hint or of_extra(complaint, getattr(context, "command", None))
-    complaint = f"{complaint.partition(' (Possible')[0]}: {hint}" if hint else complaint
+    option = str(getattr(error, "option_name", ""))
+    if hint := instead(option):
+        return f"there is no option {option}; {hint}"
+    if hint := of_extra(complaint, getattr(context, "command", None)):
+        return hint
     return f"{complaint}; see `{getattr(context, 'command_path', 'linkscope')} -h`"

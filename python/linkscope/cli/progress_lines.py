@@ -1,4 +1,4 @@
-"""ProgressLines: how a run goes on where nobody watches: a line for each row of a suite, and a sign of life between."""
+"""ProgressLines: how a run goes on where nobody watches: a line for each test, and a sign of life between."""
 
 from __future__ import annotations
 
@@ -12,9 +12,10 @@ from linkscope.cli.row_tally import RowTally, tallies
 from linkscope.launch.job import Job
 from linkscope.launch.pace import Pace
 from linkscope.launch.run import Listener
+from linkscope.messages.catalog import sentence
+from linkscope.messages.finding import Finding, note
 from linkscope.plan.budget import row_of
 from linkscope.plan.planned_case import PlannedCase
-from linkscope.report import wording
 
 Json = dict[str, Any]
 
@@ -23,8 +24,8 @@ QUIET_S = 60.0
 
 
 class ProgressLines:
-    """A line for each row of a suite when all its cases have been visited once, one for each later round, and one for
-    the first failure of a row's cases for each reason. ``extent`` says what comes, ``now`` tells seconds.
+    """A line for each test when all its cases have been visited once, one for each later round, and one for the first
+    failure of a test's cases for each reason. ``extent`` says what comes, ``now`` gives seconds.
     """
 
     def __init__(
@@ -54,13 +55,17 @@ class ProgressLines:
         run = [case.id for case in cases if case.skip is None]
         self._number, self._cases, self._done = number, len(run), 0
         self._pace.begin_round(run)
-        if not number and self._job is not None and self._job.rounds.least > 1:
-            self._say("round 1: first figures; those of all rounds follow at the end")
-        if number and self._job is not None:
-            extra = number - self._job.rounds.least
-            wide = "" if extra < 0 else " that more rounds may make narrower"
-            if extra <= 0 or self._now() - self._said_at > QUIET_S:
-                self._say(f"round {number + 1}: {wording.count(len(run), 'case')}{wide}, {self._left()}")
+        if self._job is None:
+            return
+        rounds = self._job.rounds.least
+        if number == 0:
+            self._tell([note("plan.first-round", rounds=rounds)] if rounds > 1 else [])
+        elif number < rounds:
+            facts = {"number": number + 1, "rounds": rounds, "cases": len(run), "left": self._left_s}
+            self._tell([note("plan.round-until" if self._pace.has_deadline else "plan.round", **facts)])
+        elif number == rounds or self._now() - self._said_at > QUIET_S:
+            facts = {"number": number + 1, "cases": len(run), "left": self._left_s}
+            self._tell([note("plan.further-round-until" if self._pace.has_deadline else "plan.further-round", **facts)])
 
     def _row(self, row: Json) -> None:
         if row["status"] == "skipped":
@@ -75,17 +80,22 @@ class ProgressLines:
             number = str(self._finished).rjust(len(str(len(self._tallies))))
             self._say(f"[{number}/{len(self._tallies)}] {tally.line}")
         elif self._now() - self._said_at > QUIET_S:
-            self._say(f"round {self._number + 1}: {self._done} of {self._cases} cases, {self._left()}")
+            facts = {"number": self._number + 1, "done": self._done, "cases": self._cases, "left": self._left_s}
+            self._tell([note("plan.alive-until" if self._pace.has_deadline else "plan.alive", **facts)])
 
     def _tell_failure(self, row: Json) -> None:
         reason = str(row.get("reason", "no reason given"))
         if row["status"] == "failed" and (row_of(row["case"]), reason) not in self._failures:
             self._failures.add((row_of(row["case"]), reason))
-            self._say(f"{row['id']} failed: {reason}")
+            self._tell([note("plan.failed", case=row["id"], reason=reason)])
 
-    def _left(self) -> str:
-        about = "at most" if self._pace.has_deadline else "about"
-        return f"{about} {wording.duration(self._pace.left_s(self._now()))} left"
+    @property
+    def _left_s(self) -> float:
+        return self._pace.left_s(self._now())
+
+    def _tell(self, findings: Sequence[Finding]) -> None:
+        for finding in findings:
+            self._say(sentence(finding))
 
     def _say(self, text: str) -> None:
         self._said_at = self._now()

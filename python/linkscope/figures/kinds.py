@@ -82,6 +82,12 @@ class Kinds:
         return KindResult(len(self.columns) - 1, quantity, sized, known)
 
 
+def call_of(flow: Json) -> str:
+    """Return the call or form of a flow whose result is not the time of one transfer; "" for others."""
+    parameters = flow.get("parameters", {})
+    return next((str(parameters[name]) for name in ("call", "form") if parameters.get(name) in _CALLS), "")
+
+
 def moves(flow: Json) -> bool:
     """Return whether a plan's flow moves bytes: it has memory at an end."""
     return any(end in flow for end in ("source", "destination", "members"))
@@ -154,7 +160,7 @@ def _columns(row: Row, case: Json, figure: str, tier: str) -> Json:
         **{"x_name": str(labels.get("x_name", "bytes")) if layout(labels) == "curve" else ""},
         **{"modelled": row.modelled, "origin": row.origin, "hosts": ", ".join(row.between)},
         **{"clock": "model" if by_model else case["clock"], "cache": case.get("cache", "rotated"), "load": row.load},
-        **{"call": next((parameters[name] for name in ("call", "form") if parameters.get(name) in _CALLS), "")},
+        **{"call": call_of(flow)},
         **{"calls_included": not row.modelled and calls_included(case, flow), "both_ways": both_ways(case, flow)},
         **{"environment": _words(row.environment), "processes": int(case.get("processes", 1))},
         **{"tier": tier, "class": noise_class(case).key, "method": flow["method"]},

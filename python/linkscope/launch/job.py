@@ -55,7 +55,7 @@ Json = dict[str, Any]
 class Request:
     """What the user asked for, in the command line's own words. None: the default.
 
-    ``suites``: names, or paths of suite files. ``machine``: a described node, modelled. ``engine``: cuda, hip, host.
+    ``suites``: names, or paths of suite files. ``machine``: a machine model, modelled. ``engine``: cuda, hip, host.
     ``keyword``: a word that the cases must have.
     ``launching``: how several processes are started, where cases want them. ``workload``: an application whose messages
     are run in the place of suites; ``suites`` then names it.
@@ -129,7 +129,7 @@ class Job:
     crowd: float = 1.0
     """How many want each CPU of the machine, when the job was made."""
     found: MachineState | None = None
-    """The machine when the job was made; None for a described node."""
+    """The machine when the job was made; None for a machine model."""
 
     @property
     def ids(self) -> tuple[str, ...]:
@@ -200,7 +200,7 @@ class Job:
         }
 
     def state(self) -> Json:
-        """The machine's state now; empty for a described node, which has none."""
+        """The machine's state now; empty for a machine model, which has none."""
         return {} if self.node.modelled else read_state(self.engine.description).to_json()
 
 

@@ -30,7 +30,7 @@ from linkscope.plan.whole_catalog import whole_catalog
 from linkscope.suites import SUITES
 
 EXAMPLE = "h200x4"
-"""The described node that stands for a machine with GPUs where there is none."""
+"""The machine model that stands for a machine with GPUs where there is none."""
 KEPT_EXAMPLES = SUITES / "extents.json"
 """Cases and seconds of each packaged suite on ``EXAMPLE``."""
 PLAIN = Request()
@@ -83,7 +83,7 @@ def computed_example(name: str) -> SuiteEstimate:
 
 
 def measured_outlook(request: Request) -> SuiteEstimate:
-    """What a request to a described node comes to, at most, where a node like it is measured on which everything that
+    """What a request to a machine model comes to, at most, where a node like it is measured on which everything that
     its suites name is installed: by estimates alone. Raises LinkscopeError for whatever is wrong in it."""
     node = replace(load_machine(str(request.machine)), modelled=False)
     workload = request.workload

@@ -119,7 +119,7 @@ def resume(
 
 
 def default_output(machine: str | None = None) -> Path:
-    """runs/HOST-TIME.jsonl, for a run that starts now; of a described node, or its file, runs/MACHINE-TIME.jsonl."""
+    """runs/HOST-TIME.jsonl, for a run that starts now; of a machine model, or its file, runs/MACHINE-TIME.jsonl."""
     where = Path(machine).stem if machine else platform.node()
     return RUNS / f"{where}-{datetime.now():%Y%m%d-%H%M%S}.jsonl"
 

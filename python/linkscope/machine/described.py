@@ -1,4 +1,4 @@
-"""Described nodes: machines/*.yaml, published topologies and figures, as Nodes.
+"""Machine models: machines/*.yaml, published topologies and figures, as Nodes.
 
 The format is machine/machine_file.py; machines/README.md explains how to add a node.
 """
@@ -30,12 +30,12 @@ _UNITS = {"GB": 10**9, "GiB": 2**30, "MiB": 2**20, "KiB": 2**10, "B": 1}
 
 
 def machine_names() -> list[str]:
-    """Names of the described nodes that come with linkscope, sorted."""
+    """Names of the machine models that come with linkscope, sorted."""
     return sorted(_packaged())
 
 
 def load_machine(name_or_path: str) -> Node:
-    """The described node of that name, or the one in that YAML file (a path with a slash or ending in .yaml).
+    """The machine model of that name, or the one in that YAML file (a path with a slash or ending in .yaml).
 
     Node.notes holds the title, then the assumptions, then the notes. Raises LinkscopeError for an unknown name, an
     unreadable file, and a file that holds other than it may or contradicts itself.

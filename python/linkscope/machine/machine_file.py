@@ -103,7 +103,7 @@ class MethodFields(FigureFields, forbid_unknown_fields=True, kw_only=True):
 
 
 class MachineFile(msgspec.Struct, forbid_unknown_fields=True):
-    """A described node as people write it."""
+    """A machine model as people write it."""
 
     name: Annotated[str, Meta(pattern=r"^[a-z0-9][a-z0-9-]*$")]
     title: str

@@ -51,7 +51,7 @@ class Link:
 
     ``peak_gbps`` is the payload peak of the whole bundle per direction (None: not known).
     ``kind`` is nvlink, xgmi, pcie, xbus, upi, on-package, memory ...; ``tier`` names links of one speed class.
-    ``latency_ns`` is one way, as a described node states it.
+    ``latency_ns`` is one way, as a machine model states it.
     """
 
     a: str
@@ -66,12 +66,12 @@ class Link:
 
 
 ASSUMED = "assumed: "
-"""With this begins a note of a described node that says what no source gives."""
+"""With this begins a note of a machine model that says what no source gives."""
 
 
 @dataclass(frozen=True, repr=False)
 class Node(Displayed):
-    """One machine's topology. ``modelled`` is true for a described node, whose notes begin with its title."""
+    """One machine's topology. ``modelled`` is true for a machine model, whose notes begin with its title."""
 
     name: str
     devices: tuple[Device, ...]

@@ -8,12 +8,12 @@ from collections.abc import Iterable
 from linkscope.errors import LinkscopeError
 
 _MOST_NEAR = 3
-_MOST_NAMED = 8
-"""Names that an error may hold all of; of more it says where they are listed."""
+_MOST_LETTERS = 48
+"""Of all names together that an error may hold; of more it says where they are listed."""
 
 
 def near_names(name: str, known: Iterable[str]) -> list[str]:
-    """Up to three of ``known`` that ``name`` may have meant, nearest first: spelt alike, or one within the other."""
+    """Return up to three of ``known`` that ``name`` may have meant, nearest first: alike, or one within the other."""
     word = name.strip().lower()
     by_lower = {one.lower(): one for one in known}
     alike = difflib.get_close_matches(word, by_lower, n=_MOST_NEAR)
@@ -22,16 +22,16 @@ def near_names(name: str, known: Iterable[str]) -> list[str]:
 
 
 def unknown(what: str, name: str, known: Iterable[str], listing: str = "", otherwise: str = "") -> LinkscopeError:
-    """The error for a ``name`` that is none of ``known``: "unknown suite 'deflt': did you mean default?"
+    """Return the error for a ``name`` that is none of ``known``: "unknown suite 'deflt': did you mean default?"
 
-    Where nothing is near, it names all of a few, or ``listing``, the command that has more of them.
-    ``otherwise``: what may be given in the place of a name.
+    Where nothing is near, it names all of a few, or ``listing``, the command that lists them. ``otherwise``: what may
+    be given in the place of a name.
     """
     names = list(known)
     near = near_names(name, names)
     if near:
         hint = f"did you mean {' or '.join(near)}?"
-    elif listing and len(names) > _MOST_NAMED:
+    elif listing and len(", ".join(names)) > _MOST_LETTERS:
         hint = f"`{listing}` has all {len(names)}"
     else:
         hint = f"choose from {', '.join(names) or 'none'}"

@@ -88,7 +88,7 @@ def points(row: SuiteRow, node: Node, traits_of: Callable[[str], MemoryTraits] =
     which one is left for the thread that starts and waits where there are no others.
 
     ``traits_of`` a memory say whether who touches first is an axis, and places it.
-    A described node is played by one process on one clock: where these tell interfaces apart, they do not there.
+    A machine model is played by one process on one clock: where these tell interfaces apart, they do not there.
     """
     axes = _axes(row, node)
     named = [axis for axis, values in axes.items() if len(values) > 1 or _named_anyway(axis, row, node)]

@@ -34,7 +34,7 @@ _HALVINGS = 40
 _GPU_GBPS, _HOST_GBPS = 300.0, 20.0
 _COLLECTIVE_GBPS = 100.0  # algorithm bandwidth among GPUs
 _WINDOW = 64  # messages under way where a call has many and its flow names no number
-_MODELLED_S = 0.005  # a case of a described node: a virtual clock, 64 KiB really moved
+_MODELLED_S = 0.005  # a case of a machine model: a virtual clock, 64 KiB really moved
 _LEAST_REPEATS = 6  # warm-ups and samples of long messages, below which nothing is told, whatever the budget
 
 
@@ -245,7 +245,7 @@ def tuning_s(cases: Sequence[Json]) -> float:
 
 
 def modelled_s(cases: int) -> float:
-    """Seconds that so many cases of a described node will roughly take, whatever they model."""
+    """Seconds that so many cases of a machine model will roughly take, whatever they model."""
     return _MODELLED_S * cases
 
 

@@ -248,14 +248,14 @@ def _unsupported(row: SuiteRow, point: AxisPoint, catalog: EngineCatalog) -> str
 
 
 def _apart(paths: Paths, layout: FlowLayout, method: MethodTraits) -> str | None:
-    """Why a described node cannot run a method: ends that nothing connects, or GPUs without peer access.
+    """Why a machine model cannot run a method: ends that nothing connects, or GPUs without peer access.
 
     A real machine's engine says so itself. Copy engines and libraries need no peer access: they stage such copies.
     """
     slots = [*layout.slots, *(Slot(*ends) for ends in permutations(layout.members, 2))]
     for slot in slots if paths.node.modelled else ():
         if paths.between(slot.source, slot.destination) is None:
-            return f"nothing in the description of {paths.node.name} connects {slot.source} and {slot.destination}"
+            return f"{paths.node.name} has no link between {slot.source} and {slot.destination}"
         peers = paths.node.device(slot.source).attributes.get("peers")
         between_gpus = slot.destination.startswith("gpu:") and slot.destination != slot.source
         if peers is not None and between_gpus and slot.destination not in peers and not method.stages:
@@ -304,7 +304,7 @@ def _processes(flows: Sequence[Json]) -> Json:
 def _nothing(suites: Sequence[Suite], node: Node, catalog: EngineCatalog, selected: Selection) -> str:
     names = ", ".join(suite.name for suite in suites)
     if not node.of_kind("gpu") and not selected.methods and not selected.devices:
-        return f"suite {names} needs GPUs and {node.name} has none: run host, or --machine NAME for a described node"
+        return f"suite {names} needs GPUs and {node.name} has none: run host, or a machine model (--machine NAME)"
     if not selected.methods and not selected.devices:
         why = "no row of it fits the node's devices" if host_memories(node) else "the node shows no NUMA node"
         return f"suite {names} has nothing to run on {node.name}: {why}"
@@ -312,7 +312,7 @@ def _nothing(suites: Sequence[Suite], node: Node, catalog: EngineCatalog, select
         need = "need GPUs" if len(selected.methods) > 1 else "needs a GPU"
         return (
             f"{', '.join(selected.methods)} {need} in suite {names} and {node.name} has none: leave --methods out, or "
-            "--machine NAME for a described node (`linkscope list machines`)"
+            "a machine model (`linkscope list machines`)"
         )
     return f"nothing of suite {names} is left on {node.name} with these --devices and --methods: widen them"
 

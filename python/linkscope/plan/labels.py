@@ -69,7 +69,7 @@ def case_labels(row: SuiteRow, paths: Paths, layout: FlowLayout, point: AxisPoin
 
 def _with_launch(row: SuiteRow, paths: Paths, point: AxisPoint, method: MethodTraits) -> list[Varied]:
     """The point's axes; where lines say all that tells interfaces apart, with the launch that no parameter of
-    direct-collective says, before the clock. A described node launches nothing."""
+    direct-collective says, before the clock. A machine model launches nothing."""
     told = list(point.varied)
     if not method.maps_members or point.processes == "each" or not row.names_all or paths.node.modelled:
         return told

@@ -30,7 +30,7 @@ def model_gaps(cases: Iterable[tuple[str, str, str | None]], node: str, machine:
     modelled = sum(None in said for said in reasons.values())
     return [
         note("model.tests", node=node, modelled=modelled, tests=len(reasons)),
-        *(_lacking(tests, _short(why, node)) for why, tests in lacking.items()),
+        *(_lacking(tests, why) for why, tests in lacking.items()),
         note("model.card", machine=shlex.quote(machine)),
     ]
 
@@ -39,8 +39,3 @@ def _lacking(tests: list[str], reason: str) -> Finding:
     if len(tests) == 1:
         return note("model.lacking", test=tests[0], reason=reason)
     return note("model.lacking-several", test=tests[0], more=len(tests) - 1, tests=tests, reason=reason)
-
-
-def _short(reason: str, node: str) -> str:
-    """Return a reason without the words that name the node again."""
-    return reason.removeprefix(f"the description of {node} ").removeprefix("has ")

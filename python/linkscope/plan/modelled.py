@@ -1,4 +1,4 @@
-"""What a described node becomes in a plan: the machine that the modelled backend plays, and each flow's figures."""
+"""What a machine model becomes in a plan: the machine that the modelled backend plays, and each flow's figures."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ _OF_VENDOR = {"kernel-bulk-copy": "nvidia"}
 
 
 def machine_of(paths: Paths) -> Json:
-    """plan.machine (schema/plan.schema.json) of a described node; link ids are those of Paths' routes.
+    """plan.machine (schema/plan.schema.json) of a machine model; link ids are those of Paths' routes.
 
     Raises LinkscopeError where the description lacks a figure the model cannot do without.
     """
@@ -93,7 +93,7 @@ def _settle(case: Json, flow: Json, paths: Paths, catalog: EngineCatalog) -> str
         return f"{flow['method']} is for {VENDORS[own]} GPUs"
     described = _described(flow, paths.node)
     if described is None:
-        return f"the description of {paths.node.name} has no figures for {with_meaning(flow['method'])}"
+        return f"no data for {with_meaning(flow['method'])}"
     return _Choice(case, flow, described, paths).settle(catalog)
 
 
@@ -114,7 +114,6 @@ class _Choice:
     def __init__(self, case: Json, flow: Json, described: Json, paths: Paths) -> None:
         self.flow, self.described, self.node = flow, described, paths.node
         self.first, self.labels = case["flows"][0], case["labels"]
-        self.lacks = f"the description of {self.node.name}"
         self.asked: dict[str, str] = case.get("environment", {})
         self.environment = _worded(described.get("environment", {})) | self.asked
         self.parameters = _worded(described.get("parameters", {})) | _worded(flow.get("parameters", {}))
@@ -198,7 +197,7 @@ class _Choice:
         for end in self.ends:
             memory = catalog.memory(end["memory"])
             if memory.placed_by_touch and not memory.registered and end["memory"] not in named:
-                return f"{self.lacks} has no figures for {self.flow['method']} in {end['memory']} memory"
+                return f"no data for {self.flow['method']} in {end['memory']} memory"
         return None
 
     def _environment(self) -> str | None:
@@ -206,7 +205,7 @@ class _Choice:
         known.append(_worded(self.described.get("environment", {})))
         for name, value in self.asked.items():
             if not any(settings.get(name) == value for settings in known):
-                return f"{self.lacks} does not say what {name}={value} does to {self.flow['method']}"
+                return f"no data for {self.flow['method']} with {name}={value}"
         return None
 
     def _settled(self, when: Json) -> dict[str, str]:
@@ -220,8 +219,8 @@ class _Choice:
             known = name in (*catalog.methods[self.flow["method"]], "collective")
             if settled.get(name, str(value)) != str(value) or not (known or name in settled):
                 named = {key for rule in self.rules for key in rule["when"].get("parameters", {})} & set(asked) - {name}
-                beside = "".join(f" with {key}: {asked[key]}" for key in sorted(named))
-                return f"the model has no {name}: {value}{beside}"
+                beside = "".join(f" with {key}={asked[key]}" for key in sorted(named))
+                return f"no data for {name}={value}{beside}"
         return None
 
 
@@ -235,7 +234,7 @@ def _out_of_reach(flow: Json, node: Node, catalog: EngineCatalog) -> str | None:
     if executor.startswith("gpu:"):
         if executor in ends or len(ends) < 2 or any(frozenset((executor, end)) in shared for end in ends):
             return None
-        return f"a way over a third device, {executor}, is not modelled"
+        return f"no data for {executor} as a third device"
     gpus = {end for end in ends if end.startswith("gpu:")}
     alone = sorted(gpu for gpu in gpus if not any(gpu in pair for pair in shared))
     if alone and not catalog.method(flow["method"]).by_mpi:

@@ -1,4 +1,4 @@
-"""What the steps of a schedule cost on a described node: figures for every two ranks and size, for packs and copies."""
+"""What the steps of a schedule cost on a machine model: figures for every two ranks and size, for packs and copies."""
 
 from __future__ import annotations
 

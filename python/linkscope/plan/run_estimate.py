@@ -74,7 +74,7 @@ def run_estimate(
 
 
 def modelled_estimate(cases: int) -> RunEstimate:
-    """Of so many cases of a described node, whatever they model."""
+    """Of so many cases of a machine model, whatever they model."""
     return RunEstimate(0.0, modelled_s(cases), 0.0, 0.0, RoundLimits())
 
 

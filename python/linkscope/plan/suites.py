@@ -73,7 +73,7 @@ def load_suite(name: str) -> Suite:
     if name in suite_names():
         return _packaged_suite(SUITES / f"{name}.yaml")
     if name in machine_names():
-        raise LinkscopeError(f"{name!r} is a described node: `linkscope run --machine {name}` models it")
+        raise LinkscopeError(f"{name!r} is a machine model: `linkscope run --machine {name}` models it")
     if name.endswith(".jsonl"):
         raise LinkscopeError(f"{name} is a run file: `linkscope show {name}` prints it")
     if "/" in name or name.endswith((".yaml", ".yml")):
