@@ -85,6 +85,9 @@ def by_method(rows: Sequence[MoveRow], naming: Naming) -> tuple[Table, list[Move
     held = [any(cells[column][number] for column in kept) for number in range(len(rows))]
     frame = frame.filter(polars.Series(held, dtype=polars.Boolean))
     facts = {**_facts(rows), "size": usual, "left_out": len(heads) - len(kept)}
+    methods = {way.partition(" ")[0] for way in heads}
+    if len(methods) == 1 and not any(head.startswith(method_name(*methods, naming.xccl)) for head in heads.values()):
+        facts["method"] = f"{', ' if facts['movement'] else ''}{method_name(*methods, naming.xccl)}"
     marks = [mark for column in kept for mark in frame[f"{column} mark"].to_list()]
     facts["notes"] += [code for code, mark in _MARKS.items() if mark in marks]
     facts["notes"] += ["left-out"] if facts["left_out"] else []
@@ -108,7 +111,7 @@ def _facts(rows: Sequence[MoveRow]) -> Json:
     notes = ["gbps"] if any(row.of_rates for row in rows) else []
     notes += ["bus"] if any(line["kind"][_FIGURE] == "bus" for row in rows for line in row.lines) else []
     notes += ["both"] if any("<>" in movement for movement in movements) else []
-    return {"movement": movements.pop() if len(movements) == 1 else "", "notes": notes}
+    return {"movement": movements.pop() if len(movements) == 1 else "", "method": "", "notes": notes}
 
 
 def by_size(rows: Sequence[MoveRow]) -> Table:
@@ -184,7 +187,7 @@ def height(table: Table) -> int:
         2
         + heads
         + rows
-        + bool(table.facts.get("movement") or table.layout == "matrix")
+        + bool(table.facts.get("movement") or table.facts.get("method"))
         + bool(table.facts.get("notes"))
     )
 
