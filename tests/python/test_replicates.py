@@ -18,8 +18,8 @@ from linkscope.results.remarks import remarks
 from linkscope.results.replicates import across, folded
 from linkscope.results.row import Row
 from linkscope.results.run_file import RunFile
-from linkscope.results.spread import two_modes
 from linkscope.results.stats import Stats, stats_of
+from linkscope.statistics.modes import two_modes
 
 ONE_REPLICATE = "one-replicate"
 GPU_PAIR = [made.flow("gpu:0", "gpu:1", 1 << 20)]

@@ -11,8 +11,8 @@ from linkscope.analysis.collective import Collective
 from linkscope.machine.traits import method_traits
 from linkscope.results.replicates import across, reaching
 from linkscope.results.row import FlowResult, Row, Stats
-from linkscope.results.spread import two_modes
 from linkscope.results.stats import scaled, stats_of
+from linkscope.statistics.modes import two_modes
 
 RATE_UNIT = "GB/s"
 OWN_RATE = "the flow's own rate"

@@ -9,8 +9,7 @@ from typing import Any
 from linkscope.figures.collective import Collective
 from linkscope.results.replicates import across, reaching
 from linkscope.results.row import FlowResult, Row
-from linkscope.results.spread import modes_of
-from linkscope.results.stats import Stats, stats_of
+from linkscope.results.stats import Stats, modes_of, stats_of
 
 Json = dict[str, Any]
 

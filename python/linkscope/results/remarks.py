@@ -7,7 +7,8 @@ from itertools import pairwise
 
 from linkscope.messages.finding import Finding, note
 from linkscope.results.row import FlowResult, Row
-from linkscope.results.spread import middle, modes_of
+from linkscope.results.stats import modes_of
+from linkscope.statistics.modes import middle
 
 WIDE = 0.02
 """Replicates that differ by less need no reason."""

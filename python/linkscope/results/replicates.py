@@ -15,8 +15,8 @@ from msgspec.structs import astuple, replace
 
 from linkscope.results.member_time import of_replicates
 from linkscope.results.row import Aggregate, FlowResult, Row
-from linkscope.results.spread import middle, modes_of
-from linkscope.results.stats import Stats
+from linkscope.results.stats import Stats, modes_of
+from linkscope.statistics.modes import middle
 from linkscope.statistics.ranks import reciprocal_median, t975
 
 OF_SAMPLES = "the interval is their range"

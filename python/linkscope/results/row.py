@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import msgspec
 from msgspec import Struct
+from msgspec.structs import replace
 
 from linkscope.results.member_time import MemberTime
 from linkscope.results.records import Count, Id, Json, OriginRecord, Share, Text, Word
@@ -117,7 +118,7 @@ class Row(Struct, gc=False, omit_defaults=True):
     def raw(self) -> Json:
         """Return the row as a line of a run file has it; of a folded row, its last one."""
         last = self.replicates[-1] if self.replicates else self
-        line: Json = msgspec.json.decode(msgspec.json.encode(last, enc_hook=list))
+        line: Json = msgspec.json.decode(msgspec.json.encode(replace(last, noise=0.0), enc_hook=list))
         return {**line, "case": last.case}
 
     @property
@@ -256,7 +257,7 @@ ROWS = msgspec.json.Decoder(Row)
 
 
 def _replaceable(*structs: type[Struct]) -> None:
-    """Let ``dataclasses.replace`` take structs, until its last user calls ``msgspec.structs.replace``."""
+    """Let ``dataclasses.replace`` and ``asdict`` take structs, as they take a run that holds them."""
     for one in structs:
         named = fields(make_dataclass("_Fields", one.__struct_fields__))
         one.__dataclass_fields__ = {field.name: field for field in named}  # type: ignore[attr-defined]

@@ -8,8 +8,11 @@ from typing import Annotated
 from msgspec import Meta, Struct
 
 from linkscope.statistics.interval import UNKNOWN_FROM
+from linkscope.statistics.modes import LEAST_STEP, two_modes
 from linkscope.statistics.ranks import interval_rank, percentile
 
+_FEWEST_IN_TAILS = 20
+"""Samples from which 5% of them are one, so that no mode lies beyond their 5th or 95th percentile."""
 LARGEST = 1 << 53
 """Bytes and counts that a float still holds."""
 
@@ -63,3 +66,10 @@ def scaled(stats: Stats, factor: float) -> Stats:
     """Return the statistics in another unit; ``factor`` is positive."""
     n, *values = (getattr(stats, name) for name in Stats.__struct_fields__)
     return Stats(n, *(value * factor for value in values))
+
+
+def modes_of(stats: Sequence[Stats], samples: Sequence[Sequence[float]]) -> tuple[float, float] | None:
+    """Return the ``two_modes`` of replicates' samples, whose statistics rule most out at once."""
+    low = min([one.min if one.n < _FEWEST_IN_TAILS else one.p5 for one in stats])
+    high = max([one.max if one.n < _FEWEST_IN_TAILS else one.p95 for one in stats])
+    return None if high < low * LEAST_STEP else two_modes(samples)

@@ -1,4 +1,4 @@
-"""Spread: two groups of samples between which next to nothing lies."""
+"""Modes: two groups of samples between which next to nothing lies."""
 
 from __future__ import annotations
 
@@ -8,11 +8,9 @@ from itertools import chain
 from operator import truediv
 from statistics import fmean
 
-from linkscope.results.stats import Stats
-
 LEAST_GAP = math.log(1.15)
 """Logarithm of how far two modes lie apart at least."""
-_STEP = math.exp(LEAST_GAP) * (1 - 1e-9)
+LEAST_STEP = math.exp(LEAST_GAP) * (1 - 1e-9)
 """The same as a factor, below which rounding can't bring it."""
 _LEAST_SHARE = 0.15
 _FEWEST_SAMPLES = 12
@@ -20,8 +18,6 @@ _IN_EACH = 2
 _APART = 4.0
 _MOSTLY = 0.5
 _ROUNDING = 1e-9
-_FEWEST_IN_TAILS = 20
-"""Samples from which 5% of them are one, so that no mode lies beyond their 5th or 95th percentile."""
 
 
 def middle(values: Iterable[float]) -> float:
@@ -31,29 +27,22 @@ def middle(values: Iterable[float]) -> float:
     return ordered[half] if len(ordered) % 2 else (ordered[half - 1] + ordered[half]) / 2
 
 
-def modes_of(stats: Sequence[Stats], samples: Sequence[Sequence[float]]) -> tuple[float, float] | None:
-    """Return the ``two_modes`` of replicates' samples, whose statistics rule most out at once."""
-    low = min([one.min if one.n < _FEWEST_IN_TAILS else one.p5 for one in stats])
-    high = max([one.max if one.n < _FEWEST_IN_TAILS else one.p95 for one in stats])
-    return None if high < low * _STEP else two_modes(samples)
-
-
 def two_modes(replicates: Sequence[Sequence[float]]) -> tuple[float, float] | None:
-    """The medians of two groups of samples (smaller first) between which next to nothing lies; None where there is but
-    one. ``replicates``: the samples of each, in any unit; each replicate counts the same, however many it has.
+    """Return the medians of two groups of samples (smaller first) between which next to nothing lies; None where there
+    is but one. ``replicates``: the samples of each, in any unit; each counts the same, however many it has.
 
-    Each group has 15 % of the weight at least; the gap between them is 15 % at least, and wider than either group is
+    Each group has 15% of the weight at least; the gap between them is 15% at least, and wider than either group is
     between its own 10th and 90th percentile. Few replicates fall into two groups by chance: unless one of them has
     both, two must lie in each group, and the gap be four times as wide.
     """
     held = [samples for samples in map(_positive, replicates) if samples]
     together = sorted(chain.from_iterable(held))
-    if len(together) < _FEWEST_SAMPLES or together[-1] < together[0] * _STEP:
+    if len(together) < _FEWEST_SAMPLES or together[-1] < together[0] * LEAST_STEP:
         return None
     ratios = list(map(truediv, together[1:], together))
-    if max(ratios) <= _STEP:
+    if max(ratios) <= LEAST_STEP:
         return None
-    cuts = [cut for cut, ratio in enumerate(ratios, start=1) if ratio > _STEP and _divides(held, together[cut])]
+    cuts = [cut for cut, ratio in enumerate(ratios, start=1) if ratio > LEAST_STEP and _divides(held, together[cut])]
     gap, cut = max(((math.log(together[cut]) - math.log(together[cut - 1]), cut) for cut in cuts), default=(0.0, 0))
     if gap < LEAST_GAP:
         return None
