@@ -45,18 +45,15 @@ PYTHON: dict[str, set[str]] = {
     "results": FOUNDATION | {"machine"},
     "launch": FOUNDATION | {"machine", "plan", "results", "workload"},
     "importers": FOUNDATION | {"machine", "plan", "results"},
-    "analysis": FOUNDATION | {"machine", "results", "figures", "workload"},
-    "report": FOUNDATION | {"machine", "results", "analysis", "workload", "render"},
     "figures": FOUNDATION | {"machine", "results"},
     "answers": FOUNDATION | {"machine", "results", "figures", "workload"},
     "render": FOUNDATION | {"machine", "results", "figures", "answers", "workload"},
     "codecs": FOUNDATION | {"machine", "results", "figures", "answers"},
     "cli": {
-        *(FOUNDATION | {"machine", "plan", "results", "launch", "importers", "analysis", "report", "workload"}),
+        *(FOUNDATION | {"machine", "plan", "results", "launch", "importers", "workload"}),
         *("figures", "answers", "render", "codecs"),
     },
-    "notebook": FOUNDATION
-    | {"machine", "plan", "results", "launch", "analysis", "report", "figures", "answers", "render"},
+    "notebook": FOUNDATION | {"machine", "plan", "results", "launch", "figures", "answers", "render"},
     "torch_child": set(),  # a program of its own, which the engine starts
 }
 

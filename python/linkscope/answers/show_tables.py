@@ -85,9 +85,10 @@ def by_method(rows: Sequence[MoveRow], naming: Naming) -> tuple[Table, list[Move
     held = [any(cells[column][number] for column in kept) for number in range(len(rows))]
     frame = frame.filter(polars.Series(held, dtype=polars.Boolean))
     facts = {**_facts(rows), "size": usual, "left_out": len(heads) - len(kept)}
-    methods = {way.partition(" ")[0] for way in heads}
-    if len(methods) == 1 and not any(head.startswith(method_name(*methods, naming.xccl)) for head in heads.values()):
-        facts["method"] = f"{', ' if facts['movement'] else ''}{method_name(*methods, naming.xccl)}"
+    methods = list({way.partition(" ")[0] for way in heads})
+    method = method_name(methods[0], naming.xccl)
+    if len(methods) == 1 and not any(head.startswith(method) for head in heads.values()):
+        facts["method"] = f", {method}" if facts["movement"] else method
     marks = [mark for column in kept for mark in frame[f"{column} mark"].to_list()]
     facts["notes"] += [code for code, mark in _MARKS.items() if mark in marks]
     facts["notes"] += ["left-out"] if facts["left_out"] else []

@@ -1,1 +1,0 @@
-"""One file per question: rows in, tables out."""

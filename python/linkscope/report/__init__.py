@@ -1,1 +1,0 @@
-"""Tables on a terminal, the self-contained page, the node diagram."""
