@@ -179,8 +179,8 @@ def test_what_suites_name_and_the_engine_here_lacks_has_a_line(bench: Bench, wha
     assert name not in here
     assert name in bench.cli("list", what).out.replace(",", " ").split()
     about = " ".join(bench.cli("list", what, name).out.split())
-    assert "not available here: it needs a GPU" in about
-    assert "suites with it: " in about
+    assert "needs a GPU" in about
+    assert "suites: " in about
 
 
 def test_suites_say_how_much_and_how_long_they_are_here(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:

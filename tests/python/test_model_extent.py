@@ -23,8 +23,8 @@ def test_interfaces_are_those_that_a_node_has_figures_for(machine: str, host: st
 
 def test_it_tells_what_is_skipped_for_want_of_figures() -> None:
     told = model_extent("frontier")
-    assert {"memcpy", "ping-pong (flags between GPUs)"} <= {*str(told["lacks, so skips"]).split(", ")}
-    missing = told["has no figures for"]
+    assert {"memcpy", "ping-pong (flags between GPUs)"} <= {*str(told["not modelled"]).split(", ")}
+    missing = told["no data for"]
     assert not isinstance(missing, str)
     assert "mpi from host memory" in missing
 
@@ -58,6 +58,6 @@ def test_what_steps_and_links_add_to_a_latency_is_told() -> None:
 
 def test_of_every_node_each_method_is_either_modelled_or_lacking() -> None:
     extents = [model_extent(name) for name in machine_names()]
-    every = [{*str(one["models"]).split(", "), *str(one["lacks, so skips"]).split(", ")} for one in extents]
+    every = [{*str(one["models"]).split(", "), *str(one["not modelled"]).split(", ")} for one in extents]
     assert len(every) > 5
     assert all(methods == every[0] for methods in every)

@@ -79,9 +79,9 @@ def test_what_is_advised_of_a_machine_file_of_ones_own_can_be_typed(own: Path, r
     words = shlex.split(advice)
     assert words == ["linkscope", "list", "machines", str(own)]
     card = json.loads(CliRunner().invoke(app, [*words[1:], "--json"]).output)
-    assert shlex.split(card["model it"]) == ["linkscope", "run", "--machine", str(own)]
-    assert HOST_MPI in card["has no figures for"].values()
-    assert "COPY" not in card["add a figure"]
+    assert shlex.split(card["next"]) == ["linkscope", "run", "--machine", str(own)]
+    assert HOST_MPI in card["no data for"].values()
+    assert "COPY" not in card["add data"]
 
 
 def test_no_machine_is_named_that_list_does_not_know(messages: RunFile) -> None:

@@ -23,9 +23,9 @@ def test_cases_that_want_a_launcher_which_is_not_here_are_skipped_before_the_run
     by_mpi = LaunchOptions(hosts="a,b")
     one, two = startable(planned, by_mpi, engine)
     assert one.skip is None
-    assert "no mpiexec on PATH" in str(two.skip)
+    assert "no mpiexec" in str(two.skip)
     assert startable(planned, LaunchOptions(), engine)[1].skip is None, "processes here need none"
-    with pytest.raises(LinkscopeError, match="no mpiexec on PATH"):
+    with pytest.raises(LinkscopeError, match="no mpiexec"):
         startable(planned, LaunchOptions("mpiexec", hosts="a,b"), engine)
 
 

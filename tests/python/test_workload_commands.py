@@ -155,7 +155,7 @@ def test_cases_that_nobody_can_start_are_no_answer_and_leave_no_file(
     monkeypatch.setattr("linkscope.launch.launcher.launch_options.find_mpiexec", lambda: None)
     ended = bench.cli("app", *SMALL, "--interface", "mpi", "--rounds", "1", "-o", "a.jsonl")
     assert ended.code == 2
-    assert "no mpiexec on PATH" in ended.complaint
+    assert "no mpiexec" in ended.complaint
     assert not Path("a.jsonl").exists()
 
 

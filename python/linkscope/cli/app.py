@@ -49,9 +49,8 @@ app = typer.Typer(
     cls=Commands,
     context_settings={"help_option_names": ["-h", "--help"]},
     help="Measure how fast data moves inside a multi-GPU node, and how fast it could.",
-    epilog="Start with `linkscope run` or, without a GPU, `linkscope run --machine h200x4`; then `linkscope show RUN`. "
-    "Exit codes: 0 done; 1 a case failed or a check found a problem; 2 bad input, or explain and "
-    "check cannot tell; 130 interrupted.",
+    epilog="Start with `linkscope run`, or without a GPU `linkscope run --machine h200x4`. "
+    "Exit codes: 0 yes; 1 no (slow, worse, a limit broken, a case failed); 2 bad input; 3 no verdict; 130 interrupted.",
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
@@ -62,11 +61,11 @@ Machine = Annotated[
     str | None,
     typer.Option(
         "--machine",
-        help="A machine model instead of this machine: see `list machines`.",
+        help="A machine model in place of this machine (`list machines`).",
         autocompletion=completing.machines,
     ),
 ]
-AsJson = Annotated[bool, typer.Option("--json", help="Print JSON instead.")]
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 RunPath = Annotated[Path, typer.Argument(metavar="RUN", help="A run file.", show_default=False)]
 
 

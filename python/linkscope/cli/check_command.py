@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import date
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from linkscope.cli.app import AsJson, app, err, out
 from linkscope.errors import LinkscopeError
-from linkscope.results.run_file import RunFile
+
+if TYPE_CHECKING:
+    from linkscope.results.run_file import RunFile
 
 
 @app.command()

@@ -1,4 +1,4 @@
-"""What `linkscope list KIND NAME` tells besides the list's line: parameters, rows, devices, where it is used."""
+"""What `linkscope list KIND NAME` says besides the list's line: parameters, tests, devices, where it is used."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Details: TypeAlias = dict[str, Mapping[str, str] | str]
 
 
 def details(what: str, one: ListEntry) -> Details:
-    """Of an entry of the list ``what``; nothing where its line says all. Raises LinkscopeError."""
+    """Return what a card adds to an entry of the list ``what``. Raises LinkscopeError."""
     return _KINDS[what](one) if what in _KINDS else {}
 
 
@@ -29,7 +29,7 @@ def _suite(one: ListEntry) -> Details:
     suite = load_suite(one.name)
     titles = distinct_titles(_rows(suite))
     rows = {row.name: f"{titles[row.name]}{_of_gpus(row)}" for row in _rows(suite)}
-    return {"suite rows": rows, "measure it": f"linkscope run {one.name}"}
+    return {"tests": rows, "next": f"linkscope run {one.name}"}
 
 
 def _of_gpus(row: SuiteRow | WorkloadRow) -> str:
@@ -41,18 +41,18 @@ def _method(one: ListEntry) -> Details:
         return any(one.name in row.methods for row in _rows(suite))
 
     parameters = {"parameters": one.data["parameters"]} if "parameters" in one.data else {}
-    return {**parameters, "suites with it": _suites_that(names)}
+    return {**parameters, "suites": _suites_that(names)}
 
 
 def _memory(one: ListEntry) -> Details:
     def names(suite: Suite) -> bool:
         return any(one.name in row.memories for row in _rows(suite))
 
-    return {"suites with it": _suites_that(names)}
+    return {"suites": _suites_that(names)}
 
 
 def _pattern(one: ListEntry) -> Details:
-    return {"suites with it": _suites_that(lambda suite: any(row.pattern == one.name for row in suite.rows))}
+    return {"suites": _suites_that(lambda suite: any(row.pattern == one.name for row in suite.rows))}
 
 
 def _machine(one: ListEntry) -> Details:
@@ -64,20 +64,20 @@ def _machine(one: ListEntry) -> Details:
     machine = shlex.quote(one.name)
     if one.name in machine_names():
         add = (
-            f"copy machines/{one.name}.yaml of the checkout (installed: linkscope/machines), write the figure and its "
-            "source under methods, then `linkscope run --machine ./COPY.yaml`"
+            f"copy machines/{one.name}.yaml (installed: linkscope/machines), add values and their source under "
+            "methods, then `linkscope run --machine ./COPY.yaml`"
         )
     else:
-        add = "write it and its source under methods of this file"
+        add = "add values and their source under methods of this file"
     return {
         "devices": f"{devices}, {len(node.links)} links",
         **model_extent(one.name),
-        "source of each method's figures (that of an exception to them is in the file)": of_methods,
+        "sources by method": of_methods,
         "sources": sources,
-        "assumptions and notes": notes,
-        "model it": f"linkscope run --machine {machine}",
-        "add a figure": add,
-        "its links": f"linkscope topology --machine {machine}",
+        "notes": notes,
+        "add data": add,
+        "next": f"linkscope run --machine {machine}",
+        "links": f"linkscope topology --machine {machine}",
     }
 
 
@@ -85,12 +85,12 @@ def _study(one: ListEntry) -> Details:
     study = load_study(one.name)
     return {
         "suites": _or_none(study.suites),
-        "lay it beside this machine": f"linkscope reproduce {one.name}",
+        "next": f"linkscope reproduce {one.name}",
     }
 
 
 def _importer(one: ListEntry) -> Details:
-    return {"read it": f"linkscope import FILE --from {one.name} -o RUN.jsonl"}
+    return {"next": f"linkscope import FILE --from {one.name} -o RUN.jsonl"}
 
 
 def _suites_that(wanted: Callable[[Suite], bool]) -> str:

@@ -34,32 +34,29 @@ HEADINGS = {
 }
 """Of suites, by what a suite is ``listed_under``, in this order."""
 LEGENDS = {
-    "suites": f"Cases and time are for this machine or, where a note says so, for one like {EXAMPLE}, with GPUs.",
-    "machines": "messages: between processes, of host or GPU memory, by MPI, shared memory (shm-copy) or NCCL or RCCL "
-    "(xccl). none: no source has figures, so a run of the model skips them.",
+    "suites": f"cases and time: of this machine, or of {EXAMPLE} where a note says so",
+    "machines": "messages: between processes; xccl: NCCL or RCCL; none: no source has data, so a run skips them",
 }
-"""What a list's columns mean."""
+"""What a reader must know of a list's columns."""
 _NAMED_BY_SUITES = {"methods": packaged_methods, "memories": packaged_memories}
 """Lists of what the engine here has, of which suites name more."""
 
 
 def entries(what: str) -> list[ListEntry]:
-    """All of one of ``KINDS``. Raises LinkscopeError, for example where methods are asked for and no engine is built,
-    or for a kind that there is not.
-    """
+    """Return all of one of ``KINDS``. Raises LinkscopeError for another kind, and for methods without an engine."""
     if what not in KINDS:
         raise unknown("list", what, KINDS, "linkscope list -h")
     return KINDS[what]()
 
 
 def legend(what: str, listed: Sequence[ListEntry]) -> str:
-    """What the columns of a list mean, or what there is besides those ``listed``; empty where its head says all."""
+    """Return what the columns of a list mean, or what there is besides those ``listed``; "" where its head says all."""
     besides = [one.name for one in _elsewhere(what) if one.name not in {here.name for here in listed}]
-    return f"With a GPU, besides: {', '.join(besides)}." if besides else LEGENDS.get(what, "")
+    return f"need a GPU: {', '.join(besides)}" if besides else LEGENDS.get(what, "")
 
 
 def entry(what: str, name: str) -> ListEntry:
-    """The one of that name; a machine's may be its file, too. Raises LinkscopeError where there is none."""
+    """Return the one of that name; a machine's may be its file. Raises LinkscopeError where there is none."""
     if what == "machines":
         return _machine(name)
     here = entries(what) if what != "suites" else _suites_without_extent()
@@ -70,7 +67,7 @@ def entry(what: str, name: str) -> ListEntry:
 
 
 def _suites() -> list[ListEntry]:
-    """What each answers, and how many cases and how long that is."""
+    """Return what each answers, how many cases it has and how long they take."""
     return _with_extents(_suites_without_extent())
 
 
@@ -81,19 +78,19 @@ def _suites_without_extent() -> list[ListEntry]:
 
 
 def _with_extents(suites: Sequence[ListEntry]) -> list[ListEntry]:
-    """With what each comes to here, or on a node with GPUs where it needs them: nothing of that without an engine."""
+    """Return suites with cases and time here, or with GPUs where they need some; without both where no engine is."""
     found = suite_estimates([one.name for one in suites]) if find_engines() else {}
     return [_with_extent(one, found[one.name]) for one in suites] if found else list(suites)
 
 
 def _with_extent(one: ListEntry, here: SuiteEstimate) -> ListEntry:
-    """With cases and time here, of which the JSON holds what is to run here."""
+    """Return a suite with its cases and time; the JSON has those of this machine."""
     data: dict[str, Any] = {"cases": here.cases, "seconds": round(here.seconds, 1)}
     shown, note = here, here.problem or ""
     if here.elsewhere:
         shown = example_estimate(one.name)
-        why = "needs GPUs, which this machine lacks" if here.lacks_gpus else note
-        note = f"{why}; cases and time of {EXAMPLE}"
+        why = "needs GPUs" if here.lacks_gpus else note
+        note = f"{why} (cases and time of {EXAMPLE})"
         data["on_example"] = {"node": EXAMPLE, "cases": shown.cases, "seconds": round(shown.seconds, 1)}
     columns = {
         "cases": str(shown.cases) if shown.cases else "-",
@@ -103,12 +100,12 @@ def _with_extent(one: ListEntry, here: SuiteEstimate) -> ListEntry:
 
 
 def _with_gpus(one: ListEntry) -> ListEntry:
-    """With what a suite comes to on a node with GPUs, where this machine has none and runs a part of it."""
+    """Return a suite with its cases and time with GPUs, where this machine has none and runs a part of it."""
     in_part = one.data.get("cases") and any(row.needs_gpu for row in load_suite(one.name).rows)
     if not in_part or has_gpu(machine_description()):
         return one
     found = example_estimate(one.name)
-    told = f"{found.cases} cases, {numbers.duration(found.seconds)} on a node like {EXAMPLE}"
+    told = f"{found.cases} cases, {numbers.duration(found.seconds)} on {EXAMPLE}"
     return replace(one, columns={**one.columns, "with GPUs": told})
 
 
@@ -138,12 +135,12 @@ def _memories() -> list[ListEntry]:
 
 
 def _elsewhere(what: str) -> list[ListEntry]:
-    """Methods or memories that suites name, in the words of a model of them: those that the engine here lacks, too."""
+    """Return methods or memories that suites name, also those that the engine here lacks."""
     if what not in _NAMED_BY_SUITES:
         return []
     modelled = {one["name"]: one["summary"] for one in modelling_engine().description[what]}
-    note = "not available here: it needs a GPU and an engine for it (cuda or hip), which `make setup` builds there"
-    unmodelled = "one of a GPU engine; `linkscope list suites SUITE` says what it measures there"
+    note = "needs a GPU, and the engine that `make setup` builds for it"
+    unmodelled = "a GPU engine has it"
     names = sorted(_NAMED_BY_SUITES[what]())
     return [ListEntry(name, modelled.get(name, unmodelled), note=note) for name in names]
 
@@ -166,7 +163,7 @@ def _importers() -> list[ListEntry]:
 
 
 def _of_catalog(one: dict[str, Any], columns: dict[str, str]) -> ListEntry:
-    note = "" if one["available"] else f"not available here: {one.get('reason', 'no reason given')}"
+    note = "" if one["available"] else str(one.get("reason", "not available here"))
     data = {"parameters": one.get("parameters", {}), "available": one["available"]}
     return ListEntry(one["name"], str(one.get("summary", "")), columns=columns, note=note, data=data)
 

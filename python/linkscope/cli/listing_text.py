@@ -15,9 +15,9 @@ _MOST_TEXT = 100
 
 
 def table(entries: Sequence[ListEntry], width: int, command: str, legend: str = "") -> str:
-    """A line of at most ``width`` characters for each entry, below its heading, and at the foot each note once.
+    """Return a line of at most ``width`` characters for each entry, below its heading, and at the foot each note once.
 
-    ``command``: what lists them; the foot says how to see more of one. ``legend``: what the columns mean.
+    ``command``: what lists them; the foot says how to see more of one. ``legend``: what a reader must know besides.
     """
     notes = list(dict.fromkeys(one.note for one in entries if one.note))
     columns = {
@@ -39,13 +39,13 @@ def table(entries: Sequence[ListEntry], width: int, command: str, legend: str = 
     foot = [
         *filter(None, [legend]),
         *(f"[{number}] {note}" for number, note in enumerate(notes, 1)),
-        f"More of one: `{command} NAME`",
+        f"Next: {command} NAME",
     ]
     return "\n".join([*lines, "", *(line for text in foot for line in _wrapped(text, width, 4))])
 
 
 def card(one: ListEntry, more: Mapping[str, Mapping[str, str] | str], width: int) -> str:
-    """All about one entry. ``more``: by heading a sentence, or terms and what each means."""
+    """Return all about one entry. ``more``: by heading a sentence, or terms and what each means."""
     lines = _wrapped(f"{one.name}: {one.text}", width, 2)
     told: dict[str, Mapping[str, str] | str] = {**one.columns, **({"note": one.note} if one.note else {}), **more}
     for heading, content in told.items():
@@ -59,13 +59,13 @@ def card(one: ListEntry, more: Mapping[str, Mapping[str, str] | str], width: int
 
 
 def _aligned(head: str, cells: Sequence[str]) -> list[str]:
-    """The head and the cells, all of one width: numbers to the right, words to the left."""
+    """Return the head and the cells, all of one width: numbers to the right, words to the left."""
     width = max(map(len, (head, *cells)))
     numbers = all(cell[:1].isdigit() or cell in ("", "-") for cell in cells) and head != "name"
     return [f"{cell:>{width}}" if numbers else f"{cell:<{width}}" for cell in (head, *cells)]
 
 
 def _wrapped(text: str, width: int, indent: int) -> list[str]:
-    """Lines of at most ``width`` characters, all but the first indented. Words are never cut."""
+    """Return lines of at most ``width`` characters, all but the first indented. Words are never cut."""
     most = min(max(width, _LEAST_TEXT), _MOST_TEXT)
     return textwrap.wrap(text, most, subsequent_indent=" " * indent, break_long_words=False, break_on_hyphens=False)

@@ -37,14 +37,12 @@ def run(
     interface: Annotated[str | None, typer.Option(help="Address of this host that the processes report to.")] = None,
     form: FormatName = None,
 ) -> int:
-    """Measure this machine, or model a described one. Exit code 1 if a case failed."""
+    """Measure this machine, or run a machine model. Exit code 1: a case failed."""
     from linkscope.cli import measuring
     from linkscope.launch.job import Request
 
     if keyword and len(keyword) > 1:
-        raise LinkscopeError(
-            f"-k stands there {len(keyword)} times: write -k {shlex.quote(' and '.join(keyword))}, or 'or' for either"
-        )
+        raise LinkscopeError(f"-k takes one expression: -k {shlex.quote(' and '.join(keyword))}, or `or` for either")
     word = keyword[0] if keyword else None
     named = options.named | given({"methods": methods, "sizes": sizes, "clock": clock, "keyword": word})
     launching = options.launching(interface)

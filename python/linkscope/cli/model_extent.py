@@ -1,4 +1,4 @@
-"""What the model of a machine model has figures for, and what it lacks, as its file says."""
+"""What a machine model has data for, and what it lacks, as its file says."""
 
 from __future__ import annotations
 
@@ -62,10 +62,10 @@ def model_extent(machine: str) -> dict[str, Mapping[str, str] | str]:
     mapped = [f"{ipc} (as {method})" for method, ipc in _MAPPED.items() if method in methods]
     told: dict[str, Mapping[str, str] | str] = {
         "models": ", ".join(map(with_meaning, methods)),
-        "GPU messages into mapped memory": ", ".join(mapped),
-        "lacks, so skips": ", ".join(with_meaning(name) for name in elsewhere if name not in methods)
-        or "no method of other nodes",
-        "has no figures for": {
+        "GPU messages, mapped memory": ", ".join(mapped),
+        "not modelled": ", ".join(with_meaning(name) for name in elsewhere if name not in methods)
+        or "nothing that other machine models have",
+        "no data for": {
             f"{name} {_flows(rule['when'])}": rule["unknown"]
             for name, one in methods.items()
             for rule in one.get("rules", ())
@@ -84,9 +84,9 @@ def _same_at_every_size(node: Node) -> dict[str, str]:
         if "latency_us" in method and not any(_BY_SIZE & when.keys() for when, _ in ruled):
             rules = "".join(f"{latency} ({_flows(when)}); " for when, latency in ruled)
             own = _latency(name, method, {})
-            alike.setdefault(f"the first that fits: {rules}else {own}" if rules else own, []).append(name)
+            alike.setdefault(f"first that fits: {rules}else {own}" if rules else own, []).append(name)
     told = {", ".join(names): latency for latency, names in alike.items()}
-    links = {"all": "plus that of the links on the way, of a collective at each step"}
+    links = {"all": "plus the latency of the links on the path, of a collective at each step"}
     return told | links if told and any(link.latency_ns for link in node.links) else told
 
 

@@ -22,14 +22,14 @@ def list_(
     name: Annotated[
         str | None,
         typer.Argument(
-            help="All about this one; machines: or a file.yaml.",
+            help="One of them; of machines also a file.yaml.",
             show_default=False,
             autocompletion=completing.listed_names,
         ),
     ] = None,
     as_json: AsJson = False,
 ) -> int:
-    """List suites, methods, memories, machines, studies ... One KIND, or with its NAME all about one."""
+    """List suites, methods, memories, machine models, studies and more; with NAME one of them."""
     from linkscope.cli import listing, listing_text
     from linkscope.cli.list_details import details
 

@@ -17,52 +17,42 @@ from linkscope.cli.app import AsJson, Machine
 if TYPE_CHECKING:
     from linkscope.launch.launcher.launch_options import LaunchOptions
 
-Output = Annotated[
-    Path | None, typer.Option("-o", "--output", help="Run file; else runs/HOST-TIME.jsonl, or MACHINE-TIME.")
-]
+Output = Annotated[Path | None, typer.Option("-o", "--output", help="Run file; default runs/HOST-TIME.jsonl.")]
 Devices = Annotated[str | None, typer.Option(help="Use only these: gpu:0,gpu:2 or gpu:0-3,numa:1.")]
 Methods = Annotated[str | None, typer.Option(help="Use only these: copy-engine,kernel-copy.")]
-Sizes = Annotated[
-    str | None, typer.Option(help="Sizes of bandwidths, messages and collectives: 512M, 1K,64K, 4K:1G:2x.")
-]
+Sizes = Annotated[str | None, typer.Option(help="Sizes of transfers and messages: 512M, 1K,64K, 4K:1G:2x.")]
 Keyword = Annotated[
     list[str] | None,
     typer.Option(
         "-k",
         "--keyword",
-        help="Only cases with this word in id, title or another tool's name: all-reduce, 'h2d and gpu:1'.",
+        help="Only cases with this word in their id or title: all-reduce, 'h2d and gpu:1'.",
     ),
 ]
-Precision = Annotated[
-    str | None, typer.Option(help="Stop when the 95 % interval is this close to the median; default 1%.")
-]
-Budget = Annotated[str | None, typer.Option(help="Time of the whole run; wide figures get what is left. 60s; or 60.")]
+Precision = Annotated[str | None, typer.Option(help="Stop at this 95% interval around the median; default 1%.")]
+Budget = Annotated[str | None, typer.Option(help="Time of the whole run: 60s.")]
 Rounds = Annotated[
     str | None,
-    typer.Option(
-        help="Visit each case so often, in new processes; default 3:6, up to six where that may narrow figures."
-    ),
+    typer.Option(help="Visits of each case, in new processes; default 3:6, more than 3 for uncertain results."),
 ]
-Clock = Annotated[
-    str | None, typer.Option(help="Time all cases by this clock, device, host or batch; default: as the suite says.")
-]
+Clock = Annotated[str | None, typer.Option(help="Clock of all cases: device, host or batch; default the suite's.")]
 Resume = Annotated[bool, typer.Option("--resume", help="Complete -o FILE, or the newest in runs/.")]
 EngineName = Annotated[
-    str | None, typer.Option("--engine", help="cuda, hip or host; default: the first that works here.")
+    str | None, typer.Option("--engine", help="cuda, hip or host; default the first that works here.")
 ]
-DryRun = Annotated[bool, typer.Option("--dry-run", help="Print what would run and how long.")]
-Report = Annotated[bool, typer.Option("--report", help="Write the page, too: the run file's name with .html.")]
+DryRun = Annotated[bool, typer.Option("--dry-run", help="Print what would run and how long it takes.")]
+Report = Annotated[bool, typer.Option("--report", help="Also write the page, RUN.html.")]
 LauncherName = Annotated[
-    str | None, typer.Option("--launcher", help="Starts several processes: local, mpiexec, srun or inside.")
+    str | None, typer.Option("--launcher", help="What starts processes: local, mpiexec, srun or inside.")
 ]
 LauncherCommand = Annotated[str | None, typer.Option(help="The launcher's path and options: 'srun --mpi=pmix'.")]
-Hosts = Annotated[str | None, typer.Option(help="Hosts, in the spelling of mpiexec or srun: a,b.")]
+Hosts = Annotated[str | None, typer.Option(help="Hosts, as mpiexec or srun takes them: a,b.")]
 Hostfile = Annotated[str | None, typer.Option(help="A file of hosts for mpiexec.")]
 FormatName = Annotated[
     str | None,
     typer.Option(
         "--format",
-        help="Print as another tool does: nvbandwidth, nccl-tests or osu.",
+        help="Print as nvbandwidth, nccl-tests or osu does.",
         autocompletion=completing.formats,
     ),
 ]

@@ -15,7 +15,7 @@ from linkscope.messages.near_names import unknown
 def completion(
     shell: Annotated[str, typer.Argument(help="bash, zsh or fish.", autocompletion=completing.shells)],
 ) -> int:
-    """Print what completes commands and names in a shell. Use: eval "$(linkscope completion bash)"."""
+    """Print the completion script of a shell. Use: eval "$(linkscope completion bash)"."""
     if shell not in completing.shells():
         raise unknown("shell", shell, completing.shells())
     typer.echo(completing.script(shell))

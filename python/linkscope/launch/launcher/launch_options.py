@@ -27,7 +27,7 @@ Json = dict[str, Any]
 LAUNCHERS = ("local", "mpiexec", "srun", "inside")
 MPI_VARIABLE = "LINKSCOPE_MPI"
 """The MPI library or adapter that engines load, instead of looking for one."""
-FIND_MPIEXEC = "put an MPI's mpiexec on PATH, name it with --launcher-command, or `pip install mpich`"
+FIND_MPIEXEC = "`pip install mpich`, or name one with --launcher-command"
 
 _NO_SLURM = (
     "type this where `salloc` or `sbatch` works, inside of a job (docs/processes.md has a script); "
@@ -147,7 +147,7 @@ class LaunchOptions:
             return srun
         found = find_mpiexec()
         if not self.words and found is None:
-            raise LinkscopeError(f"no mpiexec on PATH or beside this Python: {FIND_MPIEXEC}")
+            raise LinkscopeError(f"there is no mpiexec; {FIND_MPIEXEC}")
         launcher = Mpiexec(self.words or (str(found),), self.hosts, self.hostfile)
         launcher.dialect()
         return launcher
