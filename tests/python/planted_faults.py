@@ -205,6 +205,18 @@ def slow_host(gpu: str) -> Fault:
     return lambda run: slowed(run, lambda f: host(f, gpu), 0.75)
 
 
+def slow_all_over(gpu: str) -> Fault:
+    """Its memory, its path to the host and its kernels' to other GPUs, each by another factor, as a busy GPU is; most
+    copies by engines are as fast as before."""
+
+    def plant(run: RunFile) -> RunFile:
+        found = slowed(run, lambda f: local(f, gpu), 0.4)
+        found = slowed(found, lambda f: host(f, gpu) and kernel(f), 0.6)
+        return slowed(found, lambda f: peer(f, gpu) and kernel(f) and ends(f)[0] == gpu, 0.8)
+
+    return plant
+
+
 def wrong_numa(gpu: str, near: str, far: str, ratio: float) -> Fault:
     """The far node, ``ratio`` times as fast, is the near one."""
 

@@ -10,6 +10,7 @@ from typing import Any
 
 import modelled_run as made
 import planted_faults as planted
+import polars
 import pytest
 import recorded
 from compared import causes, compare, only, runs, with_code
@@ -43,6 +44,7 @@ OF_ONE_OF_MANY = {
     "late answers": planted.late_row("gpu:1"),
     "ECC": planted.corrected("gpu:1", "gpu:0", "gpu:2", "gpu:3"),
 }
+PARTS = ("compare.part", "compare.part-by", "compare.part-apart")
 OF_A_PAIR = {
     "a slow path": planted.slow_pair("gpu:0", "gpu:1"),
     "no peer access": planted.no_peer_access("gpu:0", "gpu:1"),
@@ -124,6 +126,25 @@ def test_another_process_is_no_fault_of_a_method(base: Path) -> None:
         found = compare([run], [new])
         assert (found.headline.where, found.headline.facts["kind"]) == (("gpu:1",), "gpu")
         assert found.headline.facts["changes"][1] > 2 * found.headline.facts["changes"][0]
+
+
+@pytest.mark.parametrize("base", [recorded.HEALTHY, recorded.PAIR], ids=["4 GPUs", "2 GPUs"])
+def test_memory_host_and_peers_of_one_gpu_are_one_cause(base: Path) -> None:
+    run = RunFile.read(base)
+    found = compare([run], [planted.slow_all_over("gpu:1")(run)])
+    one, parts = only(found), [one for code in PARTS for one in with_code(found, code)]
+    assert (one, one.where, one.facts["scope"]) == (found.headline, ("gpu:1",), "any")
+    lower = found.table("compare.results").frame.filter(polars.col("verdict") == "lower")["id"].unique()
+    assert (one.facts["count"], set(one.results)) == (len(lower), set(lower))
+    assert sum(part.facts["count"] for part in parts) == one.facts["count"]
+    assert len(parts) > 1
+    assert len(found.table("compare.changed").frame) == one.facts["count"]
+
+
+def test_one_gpu_that_is_slow_all_over_takes_no_others_faults() -> None:
+    run = recorded.healthy()
+    found = compare([run], [planted.slow_pair("gpu:2", "gpu:3")(planted.slow_all_over("gpu:1")(run))])
+    assert [frozenset(one.where) for one in causes(found)] == [{"gpu:1"}, {"gpu:2", "gpu:3"}]
 
 
 @pytest.mark.parametrize(

@@ -306,3 +306,11 @@ def test_why_a_case_was_not_tried_is_what_the_new_run_says_of_it() -> None:
     assert [one.results for code in whys for one in with_code(found, code)] == [(first.id,), (second.id,), (third.id,)]
     assert not with_code(found, "compare.lost")
     assert found.exit_code == 3, "the second case has no row: the run was cut short"
+
+
+def test_a_warning_of_several_runs_stands_once_and_counts_them() -> None:
+    _, busy = runs()
+    found = compare([busy], [busy, busy])
+    (load,) = [one for one in found.findings if one.code == "doctor.load"]
+    assert load.facts["run"] == f"{NEW.name} and 2 more"
+    assert len(with_code(found, "doctor.load")) == 3

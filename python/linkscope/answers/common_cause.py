@@ -13,7 +13,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any
 
@@ -69,7 +69,7 @@ class Blame:
 
     ``change``: the median relative change of speed, -0.2 for 20% slower; ``least`` and ``most``: between which four of
     five changes lie, by size. ``unchanged``: how many other results have the thing and did not change, ``unclear``: how
-    many nobody can tell of.
+    many nobody can tell of. ``parts``: what was blamed before it was one GPU's.
     """
 
     thing: Thing | None
@@ -79,6 +79,7 @@ class Blame:
     results: Frame
     unchanged: int = 0
     unclear: int = 0
+    parts: tuple[Blame, ...] = ()
 
     @property
     def slower(self) -> bool:
@@ -121,11 +122,15 @@ class _Things:
             shares = Counter(one for leg in legs for one in of_leg(leg, line["method"]))
             rows += [(kind, thing, count / len(legs)) for thing, count in shares.items()]
             rows += [(kind, number(thing), 1.0) for thing in _wide(line, legs)]
-        self.all = list(numbers)
+        self.numbers, self.all = numbers, list(numbers)
         schema = {"kind_number": polars.UInt32, "thing": polars.UInt32, "share": polars.Float64}
         self.frame = Frame(rows, schema=schema, orient="row")
         gpus = {device for thing in self.all for device in thing.devices if device.startswith("gpu:")}
         self.suspects = set(suspects) if set(suspects) < gpus else set()
+
+    def has(self, number: int) -> polars.Expr:
+        """Return whether a result has a thing."""
+        return polars.col("kind_number").is_in(self.frame.filter(thing=number)["kind_number"].implode())
 
     def weight(self, number: int) -> float:
         """Return how much more than others a thing is to be suspected."""
@@ -140,24 +145,19 @@ def _of_direction(verdict: str, known: Frame, things: _Things) -> Iterator[Blame
     left, others = (known.filter(test) for test in (polars.col("verdict") == verdict, polars.col("verdict") != verdict))
     every = things.frame.join(known.select("kind_number"), on="kind_number").group_by("thing").len()
     shared_by_all = set(every.filter(polars.col("len") == known.height)["thing"]) if others.height else set()
-    for _ in range(MOST_CAUSES):
-        best = _best(left, others, things, shared_by_all)
-        if best is None:
-            break
-        number, unchanged = best
-        has = polars.col("kind_number").is_in(things.frame.filter(thing=number)["kind_number"].implode())
-        unclear = others.filter(has, polars.col("verdict") == UNCLEAR).height
-        yield _cause(things.all[number], left.filter(has), unchanged, unclear)
+    found: list[Blame] = []
+    while len(found) < MOST_CAUSES and (number := _best(left, others, things, shared_by_all)) is not None:
+        has = things.has(number)
+        found.append(_blamed(number, left.filter(has), others, things))
         left = left.filter(~has)
-    alone = [(_alone(left[row]), left[row]) for row in range(left.height)] if left.height <= MOST_ALONE else []
-    if left.height and len({thing for thing, _ in alone}) < left.height:
-        yield _cause(None, left)
-    else:
-        yield from (_cause(thing, result) for thing, result in alone)
+    alone = [_cause(_alone(left[row]), left[row]) for row in range(left.height)] if left.height <= MOST_ALONE else []
+    if left.height and len({one.thing for one in alone}) < left.height:
+        alone = [_cause(None, left)]
+    return _of_gpus([*found, *alone], others, things)
 
 
-def _best(left: Frame, others: Frame, things: _Things, excluded: set[int]) -> tuple[int, int] | None:
-    """Return the thing that explains best what is ``left``, and how many results count against it."""
+def _best(left: Frame, others: Frame, things: _Things, excluded: set[int]) -> int | None:
+    """Return the thing that explains best what is ``left``."""
     pairs = things.frame.filter(~polars.col("thing").is_in(list(excluded)))
     explained = (
         left.select("kind_number", "size")
@@ -166,27 +166,58 @@ def _best(left: Frame, others: Frame, things: _Things, excluded: set[int]) -> tu
         .agg(polars.len().alias("count"), polars.col("size").median().alias("typical"))
         .filter(polars.col("count") >= min(2, left.height))
     )
-    against = (
-        others.select("kind_number", "most")
-        .join(pairs.join(explained, on="thing"), on="kind_number")
-        .filter(polars.col("most") < _HALF * polars.col("typical") * polars.col("share"))
-        .group_by("thing")
-        .agg(polars.len().alias("against"))
-    )
+    against = _against(others, pairs.join(explained, on="thing")).group_by("thing").agg(polars.len().alias("against"))
     scored = explained.join(against, on="thing", how="left").with_columns(polars.col("against").fill_null(0))
     eligible = scored.filter(polars.col("against") <= MOST_UNCHANGED * (polars.col("count") + polars.col("against")))
     f_measure = 2 * polars.col("count") / (polars.col("count") + polars.col("against") + left.height)
     ranked = [
-        (-round(things.weight(number) * score, 3), things.all[number], number, contrary)
-        for number, contrary, score in eligible.select("thing", "against", f_measure.alias("score")).iter_rows()
+        (-round(things.weight(number) * score, 3), things.all[number], number)
+        for number, score in eligible.select("thing", f_measure.alias("score")).iter_rows()
     ]
-    return min(ranked)[2:] if ranked else None
+    return min(ranked)[2] if ranked else None
 
 
-def _cause(thing: Thing | None, results: Frame, unchanged: int = 0, unclear: int = 0) -> Blame:
+def _against(others: Frame, pairs: Frame) -> Frame:
+    """Return the results that count against things; ``pairs``: things of kinds, each with its ``typical`` change."""
+    lines = others.select("kind_number", "most").join(pairs, on="kind_number")
+    return lines.filter(polars.col("most") < _HALF * polars.col("typical") * polars.col("share"))
+
+
+def _of_gpus(found: Sequence[Blame], others: Frame, things: _Things) -> Iterator[Blame]:
+    """Yield the causes. A GPU that is to blame in two of its memory, its path to the host and its paths to other GPUs
+    is one cause with all that touches it; of several such GPUs the one that explains most comes first."""
+    legs = {one: [_legs(line) for line in one.results.unique("kind_number").iter_rows(named=True)] for one in found}
+    sides: dict[str, set[str]] = {}
+    for one in found:
+        gpus = [end for end in one.thing.devices if end.startswith("gpu:")] if one.thing else []
+        if len(gpus) == 1:
+            sides.setdefault(gpus[0], set()).update(_transfer(leg) for some in legs[one] for leg in some)
+    touched = {
+        gpu: [one for one in found if all(any(gpu in leg for leg in some) for some in legs[one])]
+        for gpu, of_gpu in sides.items()
+        if len(of_gpu) > 1
+    }
+    parts = max(touched.values(), key=lambda some: sum(one.results.height for one in some), default=[])
+    if len(parts) < 2:
+        yield from found
+        return
+    gpu = next(gpu for gpu, some in touched.items() if some is parts)
+    number = things.numbers[Thing(_RANKS["any"], "gpu", gpu, "any", devices=(gpu,))]
+    results = polars.concat([one.results for one in parts])
+    yield replace(_blamed(number, results, others, things), parts=tuple(parts))
+    yield from _of_gpus([one for one in found if one not in parts], others, things)
+
+
+def _blamed(number: int, results: Frame, others: Frame, things: _Things) -> Blame:
+    kinds = things.frame.filter(thing=number).with_columns(polars.lit(results["size"].median()).alias("typical"))
+    unclear = others.filter(things.has(number), polars.col("verdict") == UNCLEAR).height
+    return replace(_cause(things.all[number], results), unchanged=_against(others, kinds).height, unclear=unclear)
+
+
+def _cause(thing: Thing | None, results: Frame) -> Blame:
     low, median, high = (math.expm1(results["change"].quantile(share, "linear") or 0.0) for share in (0.1, 0.5, 0.9))
     least, most = sorted((low, high), key=abs)
-    return Blame(thing, median, least, most, results, unchanged, unclear)
+    return Blame(thing, median, least, most, results)
 
 
 def _alone(result: Frame) -> Thing:

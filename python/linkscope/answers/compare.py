@@ -81,9 +81,11 @@ def compare(base: Sequence[Run], new: Sequence[Run], alpha: float = ALPHA, thres
     suspects = {end for one in (*setup, *disturbed) for end in one.device.split("<>") if end.startswith("gpu:")}
     found = causes(results, new[-1].paths, suspects)
     facts = _facts(results, threshold)
-    changed, lost = [_of_cause(one, results.height, new[-1].library) for one in found], list(_lost(cases))
+    library, lost = new[-1].library, list(_lost(cases))
+    changed = [_of_cause(_CODES[one.slower], one, results.height, library) for one in found]
+    parts = [_of_cause(_PARTS, part, results.height, library) for one in found for part in one.parts]
     outcome, headline = _verdict(heads, found, changed, lost, facts)
-    others = [one for one in changed if one is not headline]
+    others = [*parts, *(one for one in changed if one is not headline)]
     likely = [one for one in (*setup, *disturbed) if set(one.device.split("<>")) & set(headline.where)]
     block = [note("compare.counts", **facts)] if found or lost else []
     block += [*(_of_setting("compare.likely", one) for one in likely), *others[:_FEW_CAUSES], *lost[:_FEW_LOST]]
@@ -108,7 +110,7 @@ def compare(base: Sequence[Run], new: Sequence[Run], alpha: float = ALPHA, thres
             *(_detectable(results, threshold) if outcome in (Outcome.HOLDS, Outcome.UNCLEAR) else ()),
             *settings[: _FEW_SETTINGS + 1],
         ),
-        tables=tuple(_tables(results, found, new[-1].library)),
+        tables=tuple(_tables(results, found, library)),
         next=tuple(_next(base, new, outcome, facts)),
         details=(*repeated, *rest, _noise(base, new)),
         data={
@@ -156,10 +158,11 @@ _CODES = {
     False: ("compare.faster", "compare.faster-by", "compare.faster-apart"),
 }
 """By whether it is slower: blamed on a thing, on a thing by one method, on nothing in common."""
+_PARTS = ("compare.part", "compare.part-by", "compare.part-apart")
 
 
-def _of_cause(cause: Blame, total: int, library: str) -> Finding:
-    thing, (plain, by_method, apart) = cause.thing, _CODES[cause.slower]
+def _of_cause(codes: tuple[str, str, str], cause: Blame, total: int, library: str) -> Finding:
+    thing, (plain, by_method, apart) = cause.thing, codes
     ends = abs(cause.least), abs(cause.most)
     shown = ends if ends[1] > _SPREAD * ends[0] else (abs(cause.change),) * 2
     facts: dict[str, Any] = {"change": abs(cause.change), "changes": shown, "total": total}

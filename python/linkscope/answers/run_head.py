@@ -134,12 +134,21 @@ def _other_sizes(run: Run) -> Iterator[Finding]:
         yield note("run.other-sizes", tests=[name for _, name in others])
 
 
-def findings_of(heads: Sequence[RunHead], most: int = 2) -> tuple[list[Finding], list[Finding]]:
-    """Return the findings of several runs, and those that repeat what ``most`` other runs say: for --full alone."""
+def findings_of(heads: Sequence[RunHead]) -> tuple[list[Finding], list[Finding]]:
+    """Return the findings of several runs, each code of its first run alone, whose fact ``run`` then counts the other
+    runs that say the same; and what these say, for --full."""
+    runs: dict[str, list[RunHead]] = {}
+    for head in heads:
+        for code in {found.code for found in head.findings}:
+            runs.setdefault(code, []).append(head)
     shown: list[Finding] = []
     repeated: list[Finding] = []
-    counts: Counter[str] = Counter()
-    for found in (one for head in heads for one in head.findings):
-        counts[found.code] += 1
-        (shown if counts[found.code] <= most else repeated).append(found)
+    for head in heads:
+        for found in head.findings:
+            first, *others = runs[found.code]
+            name = f"{found.facts['run']} and {len(others)} more" if others else found.facts["run"]
+            if head is first:
+                shown.append(replace(found, facts={**found.facts, "run": name}))
+            else:
+                repeated.append(found)
     return shown, repeated
