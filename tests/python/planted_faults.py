@@ -132,8 +132,16 @@ def capped(gpu: str) -> Fault:
     return lambda run: with_state(slowed(run, by_clock, 0.88), gpu, power_cap_w=350.0)
 
 
-def shared(gpu: str) -> Fault:
-    return lambda run: with_state(slowed(run, lambda f: gpu in ends(f), 0.7), gpu, processes=2)
+def shared(gpu: str, *others: str) -> Fault:
+    """Two processes keep the GPU busy and have idle contexts on ``others``."""
+
+    def plant(run: RunFile) -> RunFile:
+        found = slowed(run, lambda f: gpu in ends(f), 0.7)
+        for seen in (gpu, *others):
+            found = with_state(found, seen, processes=2)
+        return found
+
+    return plant
 
 
 def sliced(gpu: str) -> Fault:

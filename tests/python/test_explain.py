@@ -14,7 +14,7 @@ import polars
 import pytest
 import recorded
 from launching import real_engine
-from test_checked_results import checked, explain, found
+from test_checked_results import checked, explain, found, slow
 from test_nominal import with_link_down
 
 import linkscope
@@ -22,7 +22,7 @@ from linkscope.answers.answer import Answer, Outcome
 from linkscope.answers.checked_results import LATENCY_TOLERANCE, PEERS_SOURCE
 from linkscope.answers.questions import ask
 from linkscope.messages.catalog import commands
-from linkscope.messages.finding import Level
+from linkscope.messages.finding import Level, note
 from linkscope.render import render
 from linkscope.results.row import Row
 from linkscope.results.run_file import RunFile
@@ -46,6 +46,7 @@ SINGLE: dict[str, tuple[faults.Fault, Named]] = {
     "throttled": (faults.throttled("gpu:2"), (("gpu:2",), "throttled", {"reasons": ("thermal slowdown",)})),
     "power cap": (faults.capped("gpu:1"), (("gpu:1",), "power-cap", {"watts": 350.0, "default": 700.0})),
     "processes": (faults.shared("gpu:0"), (("gpu:0",), "other-processes", {"processes": 2})),
+    "processes, contexts on all": (faults.shared("gpu:1", *ALL), (("gpu:1",), "other-processes", {"processes": 2})),
     "MIG": (faults.sliced("gpu:3"), (("gpu:3",), "mig", {})),
     "ECC": (faults.corrected("gpu:2", "gpu:0", "gpu:1", "gpu:3"), (("gpu:2",), "ecc", {})),
     "no peer access": (
@@ -103,6 +104,12 @@ def names(problem: Json, wanted: Named) -> bool:
     return tuple(problem["where"]) == where and problem["cause"] == f"explain.{code}" and same
 
 
+def wrapped(answer: Answer) -> bool:
+    """Return whether a table's cells take more lines at 80 columns than at 200."""
+    tables = replace(answer, headline=note("explain.model"), findings=(), next=(), details=())
+    return len({render(tables, width=width).count("\n") for width in (80, 200)}) > 1
+
+
 def with_rows(run: RunFile, changed: Callable[[Row], Row]) -> RunFile:
     return replace(run, rows=tuple(map(changed, run.rows)))
 
@@ -135,6 +142,7 @@ def test_a_planted_fault_is_named_first_and_alone(name: str, healthy: RunFile) -
     (cause,) = answer.at(Level.ERROR)
     assert (cause.code, cause.where) == (f"explain.{wanted[1]}", wanted[0])
     assert answer.headline.where == wanted[0]
+    assert not wrapped(answer)
 
 
 @pytest.mark.parametrize(
@@ -176,6 +184,36 @@ def test_gpus_that_are_cut_from_each_other_are_all_named(healthy: RunFile) -> No
 def test_pairs_that_are_cut_apart_are_two_problems(healthy: RunFile) -> None:
     planted = faults.no_peer_access("gpu:2", "gpu:3")(faults.no_peer_access("gpu:0", "gpu:1")(healthy))
     assert [tuple(one["where"]) for one in found(explain(planted))] == [("gpu:0", "gpu:1"), ("gpu:2", "gpu:3")]
+
+
+def test_of_two_gpus_with_processes_the_disturbed_one_is_named() -> None:
+    pair = RunFile.read(recorded.PAIR)
+    answer = explain(faults.shared("gpu:1", "gpu:0")(pair))
+    (problem,) = found(answer)
+    assert names(problem, (("gpu:1",), "other-processes", {}))
+    assert problem["kinds"] == ["peer", "host", "local"]
+    assert set(problem["results"]) == set(slow(answer)["id"])
+
+
+def test_a_process_on_a_gpu_does_not_explain_what_another_gpu_shows() -> None:
+    """The paths of gpu:1 to the host are slow for a reason that no state says."""
+    run = faults.with_state(faults.slowed(RunFile.read(recorded.PAIR), at_gpu_1, 0.7), "gpu:0", processes=1)
+    problems = found(explain(run))
+    assert "explain.other-processes" not in {one["cause"] for one in problems}
+    assert ["gpu:0"] not in [one["where"] for one in problems]
+
+
+def at_gpu_1(flow: Json) -> bool:
+    return "gpu:1" in faults.ends(flow)
+
+
+def test_gpus_whose_processes_explain_the_same_results_are_both_named() -> None:
+    pair = RunFile.read(recorded.PAIR)
+    run = faults.slowed(pair, lambda flow: faults.peer(flow, "gpu:1"), 0.7)
+    for gpu in ("gpu:0", "gpu:1"):
+        run = faults.with_state(run, gpu, processes=1)
+    (problem,) = found(explain(run))
+    assert tuple(problem["where"]) == ("gpu:0", "gpu:1")
 
 
 def test_a_gpu_that_is_throttled_like_another_is_named_beside_it(healthy: RunFile) -> None:

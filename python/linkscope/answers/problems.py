@@ -53,7 +53,7 @@ def problems(around: RunSurroundings) -> list[Slowdown]:
     left = [line for line in checked if line["outcome"] == Outcome.FAILS.value]
     found: list[Slowdown] = []
     for sharing in _known(around, left):
-        found.append(_of_cause(sharing))
+        found.append(_of_cause(sharing, around.gpus))
         left = _without(left, found[-1].lines)
     for some in _slow_methods(_open(checked, left)):
         found.append(_of_method(some))
@@ -71,20 +71,32 @@ def problems(around: RunSurroundings) -> list[Slowdown]:
 
 
 def _known(around: RunSurroundings, slow: Sequence[Line]) -> Iterator[list[tuple[KnownCause, list[Line]]]]:
-    """Yield the causes that something besides the results shows, those of several GPUs that are equal together."""
+    """Yield the causes that something besides the results shows, those of several GPUs that are equal together.
+
+    The GPU with most slow results comes first: the results that others share with it are put down to it. A GPU with an
+    equal cause and the same results is named beside it.
+    """
+    alone = {gpu: [line for line in around.checked if line["gpus"] == [gpu]] for gpu in around.gpus}
+    disturbed = {gpu for gpu, lines in alone.items() if any(map(_fails, lines))}
     groups: dict[str, list[tuple[KnownCause, list[Line]]]] = {}
-    left = list(slow)
-    for gpu in around.gpus:
+    left = {line["key"] for line in slow}
+    for gpu in sorted(around.gpus, key=lambda name: -sum(name in line["gpus"] for line in slow)):
         for cause in causes(around, gpu):
-            explained = [line for line in left if gpu in line["gpus"] and cause.explains(line)]
-            if explained:
-                groups.setdefault(repr((cause.finding.code, cause.finding.facts)), []).append((cause, explained))
-                left = _without(left, explained)
-    yield from groups.values()
+            touched = [line for line in slow if gpu in line["gpus"] and cause.explains(line)]
+            unharmed = gpu not in disturbed and any(map(cause.explains, alone[gpu]))
+            if unharmed and all(disturbed & {*line["gpus"]} for line in touched):
+                continue
+            equal = groups.setdefault(repr((cause.finding.code, cause.finding.facts)), [])
+            explained = [line for line in touched if line["key"] in left]
+            if explained or (touched and any(lines == touched for _, lines in equal)):
+                equal.append((cause, explained))
+                left -= {line["key"] for line in explained}
+    yield from filter(None, groups.values())
 
 
-def _of_cause(sharing: Sequence[tuple[KnownCause, list[Line]]]) -> Slowdown:
-    where = tuple(dict.fromkeys(gpu for cause, _ in sharing for gpu in cause.finding.where))
+def _of_cause(sharing: Sequence[tuple[KnownCause, list[Line]]], gpus: Sequence[str]) -> Slowdown:
+    named = {gpu for cause, _ in sharing for gpu in cause.finding.where}
+    where = tuple(gpu for gpu in gpus if gpu in named)
     lines = [line for _, explained in sharing for line in explained]
     found = _problem(where, replace(sharing[0][0].finding, where=where), lines)
     return replace(found, evidence=tuple(one for cause, _ in sharing for one in cause.evidence))
