@@ -114,7 +114,8 @@ def _frame(lines: Sequence[Line], library: str) -> polars.DataFrame:
     names = []
     for line in lines:
         own = [word for word in line["parameters"].split() if word not in shared[line["movement"], line["way"]]]
-        names.append(" ".join([method_name(line["way"], library), *(word.partition("=")[2] for word in own)]))
+        name = method_name(line["way"], library) if line["unit"] == RATE else line["method"]
+        names.append(" ".join([name, *(word.partition("=")[2] for word in own)]))
     marks = [{"fails": "!", "unclear": "?"}.get(line["outcome"], "") for line in lines]
     frame = polars.DataFrame([{name: line[name] for name in _KEPT} for line in lines], infer_schema_length=None)
     return frame.with_columns(polars.Series("name", names), polars.Series("mark", marks))
