@@ -110,8 +110,3 @@ def matrix_lines(table: Table) -> tuple[list[str], list[str], dict[tuple[str, st
     }
     rows, columns = (list(dict.fromkeys(names[side] for names in found)) for side in (0, 1))
     return rows, rows if set(rows) == set(columns) else columns, found
-
-
-def shares_time_unit(table: Table, column: Column) -> str:
-    """Return the unit that all times of a column are written in."""
-    return numbers.shared_time_unit(table.frame[column.name].drop_nulls().to_list())

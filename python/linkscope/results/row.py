@@ -229,12 +229,6 @@ class Row(Struct, gc=False, omit_defaults=True):
         return tuple(note.removeprefix(_BY) for note in self.notes if note.startswith(_BY))
 
     @property
-    def within_run(self) -> bool:
-        """Return whether the interval is that of one replicate where there should be several, and not calibrated."""
-        last = self.replicates[-1] if self.replicates else self
-        return self.status == "ok" and last.round is not None and len(self.measured) < 2 and not self.noise
-
-    @property
     def measured_flows(self) -> list[tuple[Json, FlowResult]]:
         """Return (flow of the plan, its result) of every measured flow; empty unless status is ok."""
         pairs = zip(self.case["flows"], self.flows, strict=False)

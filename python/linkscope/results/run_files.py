@@ -5,15 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from pathlib import Path
 
-from linkscope.results.run_file import RunFile
-
 
 def named(paths: Iterable[Path]) -> list[Path]:
     """Return the files themselves, and all *.jsonl of the folders, by name; each once, in order."""
     found = (file for path in paths for file in (sorted(path.glob("*.jsonl")) if path.is_dir() else [path]))
     return list(dict.fromkeys(found))
-
-
-def read_all(paths: Iterable[Path]) -> list[RunFile]:
-    """Return the runs of all ``named``. Raises LinkscopeError where one is no run file."""
-    return [RunFile.read(path) for path in named(paths)]

@@ -173,11 +173,6 @@ def load_study(name: str) -> StudyFile:
     return msgspec.structs.replace(found, claims=[*cells, *found.claims])
 
 
-def studies_of(node: str) -> list[str]:
-    """Return the names of the studies that measured the machine model of that name, oldest first."""
-    return [name for name in study_names() if any(node == one.node for one in load_study(name).machines)]
-
-
 def place(line: Line, column: Line) -> str:
     """Return what a table's cell says."""
     return f"{line.label}, {column.label}"
