@@ -14,7 +14,6 @@ from linkscope.results.member_time import MemberTime
 from linkscope.results.records import Count, Id, Json, OriginRecord, Share, Text, Word
 from linkscope.results.stats import Natural, Number
 from linkscope.results.stats import Stats as Stats
-from linkscope.statistics.interval import UNKNOWN_FROM as UNKNOWN_FROM
 
 if TYPE_CHECKING:
     CaseText = Json
