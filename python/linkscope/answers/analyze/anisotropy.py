@@ -2,19 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import polars
 
 from linkscope.answers.analyze import comparing as by
 from linkscope.answers.analyze.inquiry import Inquiry, columns
 from linkscope.answers.answer import Column, Kind
-from linkscope.machine.paths import natural
 from linkscope.messages.finding import Finding, note
 
-Json = dict[str, Any]
-
-_ENDS = ("source", "source_memory", "destination", "destination_memory", "executor")
 _PAIR = ("between", "a", "a_memory", "b", "b_memory", "driver")
 _KIND = (*by.alike("movement", "tier", "role", "memories"), "bytes")
 GPUS, HOST, NUMA = "gpus", "host", "numa"
@@ -24,37 +18,33 @@ def anisotropy(results: polars.DataFrame) -> polars.DataFrame:
     """Return a line for each two devices, method and size measured in both directions, one after the other.
 
     ``between``: "gpus", "numa", or "host" for a GPU, ``b``, and the host. ``driver``: push or pull; the device that
-    drives both directions where one end is the host. ``ratio``: the time from ``b`` back to ``a`` over the time there,
-    1.05 where the way back takes 5% longer, with its 95% interval; of rates and of latencies alike. ``beyond``: true
-    where the ratio is beyond noise, null where noise leaves it open, false within 1%.
+    drives both directions where one end is the host. ``there`` and ``back`` are in ``unit``. ``ratio``: the time from
+    ``b`` back to ``a`` over the time there, of rates as of latencies, with its 95% interval; ``beyond``: whether the
+    ratio is beyond noise.
     """
     single = by.with_cost(by.alone(results)).filter(
         polars.col("figure").is_in(("first", "latency")) & (polars.col("source") != polars.col("destination"))
     )
-    ends = single.select(_ENDS).unique(maintain_order=True)
-    pairs = polars.DataFrame(
-        [{**line, **_pair(line)} for line in ends.iter_rows(named=True)],
-        schema=dict.fromkeys((*_ENDS, *_PAIR, "direction"), polars.String),
-    )
-    placed = single.join(pairs, on=_ENDS, nulls_equal=True, maintain_order="left")
-    placed = placed.unique([*_PAIR, *_KIND, "direction"], keep="first", maintain_order=True)
-    there, back = (placed.filter(polars.col("direction") == one) for one in ("there", "back"))
-    both = there.join(back, on=[*_PAIR, *_KIND], suffix="_back", nulls_equal=True, maintain_order="left")
+    gpus = [polars.col(end).str.starts_with("gpu:") for end in ("source", "destination")]
+    numbers = [polars.col(end).str.extract(r"(\d+)$").cast(polars.Int32) for end in ("source", "destination")]
+    there = polars.when(gpus[0] == gpus[1]).then(numbers[0] < numbers[1]).otherwise(gpus[1])
+    between = polars.when(gpus[0] & gpus[1]).then(polars.lit(GPUS)).when(gpus[0] | gpus[1]).then(polars.lit(HOST))
+    role = polars.when(polars.col("executor") == polars.col("source")).then(polars.lit("push"))
+    placed = single.with_columns(
+        there.alias("there"),
+        between.otherwise(polars.lit(NUMA)).alias("between"),
+        polars.when(gpus[0] != gpus[1]).then("executor").otherwise(role.otherwise(polars.lit("pull"))).alias("driver"),
+        *(
+            polars.when(there).then(f"{one}{memory}").otherwise(f"{other}{memory}").alias(f"{end}{memory}")
+            for end, one, other in (("a", "source", "destination"), ("b", "destination", "source"))
+            for memory in ("", "_memory")
+        ),
+    ).unique([*_PAIR, *_KIND, "there"], keep="first", maintain_order=True)
+    forth, back = placed.filter("there"), placed.filter(~polars.col("there"))
+    both = forth.join(back, on=[*_PAIR, *_KIND], suffix="_back", nulls_equal=True, maintain_order="left")
     found = by.with_ratio(both, "_back", "", ("between", "driver", *_KIND), "ratio")
-    values = by.named_values({"": "there", "_back": "back"})
+    values = (polars.col("value").alias("there"), polars.col("value_back").alias("back"))
     return found.select(*_PAIR, *by.DESCRIBED, "bytes", "unit", *values, "^ratio(_low|_high)?$", "beyond")
-
-
-def _pair(line: Json) -> Json:
-    """Return the two ends in the order in which every result of them has them, and which direction this one has."""
-    ends = [(line[name], line[f"{name}_memory"]) for name in ("source", "destination")]
-    gpus = [device.startswith("gpu:") for device, _ in ends]
-    there = gpus == [False, True] or (gpus[0] == gpus[1] and natural(ends[0][0]) < natural(ends[1][0]))
-    (a, a_memory), (b, b_memory) = ends if there else ends[::-1]
-    between = GPUS if all(gpus) else HOST if any(gpus) else NUMA
-    driver = line["executor"] if between == HOST else "push" if line["executor"] == line["source"] else "pull"
-    pair = dict(zip(_PAIR, (between, a, a_memory, b, b_memory, driver), strict=True))
-    return {**pair, "direction": "there" if there else "back"}
 
 
 def _conclude(frame: polars.DataFrame) -> Finding:

@@ -123,8 +123,7 @@ def _conclude(frame: polars.DataFrame) -> Finding:
         return both if peak.len() else note("analyze.collectives-latency", **facts)
     if peak.len():
         best = frame.drop_nulls("of_peak").sort("of_peak", maintain_order=True).row(-1, named=True)
-        facts = {"peak": best["of_peak"], "movement": best["movement"], "way": best["called"]}
-        return note("analyze.collectives-bandwidth", **facts)
+        return note("analyze.collectives-bandwidth", peak=best["of_peak"], movement=best["movement"])
     if turns.len():
         return note("analyze.collectives-linear", first=turns.min(), last=turns.max())
     return note("analyze.collectives-none", series=frame.height)

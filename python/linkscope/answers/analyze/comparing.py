@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import polars
 
-from linkscope.figures.columns import LIKENESS
+from linkscope.figures.columns import LIKENESS, TIME
 from linkscope.figures.run import Run
 from linkscope.statistics.interval import Interval
 from linkscope.statistics.many import THRESHOLD, beyond_noise
+
+Json = dict[str, Any]
 
 DESCRIBED = (
     *("movement", "tier", "together", "role", "method", "way", "memories", "parameters", "environment"),
@@ -22,7 +24,9 @@ METHOD = ("role", "method", "parameters", "environment", "memories")
 TELLING_FIRST = polars.col("beyond").replace_strict({True: 0, None: 1, False: 2}, return_dtype=polars.Int8)
 """Order of lines of ``with_ratio``: beyond noise, open, alike."""
 BOUNDS = ("", "_low", "_high")
-_RATES, _TIMES = (1e-12, 1e9), (1e-15, 1e9)
+FEWEST = 4
+"""Sizes of a series: a line and its interval need three, and one more shows whether it is a line."""
+_POSSIBLE = {"gbps": (1e-12, 1e9), "seconds": (1e-15, 1e9)}
 """GB/s and seconds that something can have."""
 
 
@@ -32,13 +36,14 @@ def alike(*free: str) -> tuple[str, ...]:
 
 
 def usable(run: Run) -> polars.DataFrame:
-    """Return the results of a run that are ok and possible, without background flows on other hosts."""
-    possible = [
-        polars.col(f"{name}{bound}").is_between(least, most).fill_null(True)
-        for name, (least, most) in (("gbps", _RATES), ("seconds", _TIMES))
-        for bound in BOUNDS
-    ]
-    return run.results.filter(polars.col("status") == "ok", *possible)
+    """Return the results of a run that are ok and possible."""
+    return run.results.filter(
+        polars.col("status") == "ok",
+        *(
+            polars.all_horizontal(polars.col(f"^{name}(_low|_high)?$").is_between(*ends).fill_null(True))
+            for name, ends in _POSSIBLE.items()
+        ),
+    )
 
 
 def alone(results: polars.DataFrame) -> polars.DataFrame:
@@ -47,14 +52,29 @@ def alone(results: polars.DataFrame) -> polars.DataFrame:
 
 
 def with_cost(results: polars.DataFrame) -> polars.DataFrame:
-    """Return the results that have a cost, in ``cost``, ``cost_low`` and ``cost_high``: a latency or 1 / rate."""
-    is_time = polars.col("figure") == "latency"
-    inverse = zip(BOUNDS, (1 / polars.col(f"gbps{bound}") for bound in ("", "_high", "_low")), strict=True)
-    costs = [
-        polars.when(is_time).then(polars.col(f"seconds{bound}")).otherwise(cost).alias(f"cost{bound}")
-        for bound, cost in inverse
-    ]
-    return results.with_columns(costs).filter(polars.col("cost_low") > 0)
+    """Return the results that have a cost, in ``cost``, ``cost_low`` and ``cost_high``: a time or 1 / rate."""
+    time = polars.col("unit") == TIME
+    inverse = zip(BOUNDS, ("", "_high", "_low"), strict=True)
+    return results.with_columns(
+        polars.when(time).then(f"value{bound}").otherwise(1 / polars.col(f"value{other}")).alias(f"cost{bound}")
+        for bound, other in inverse
+    ).filter(polars.col("cost_low") > 0)
+
+
+def size_series(results: polars.DataFrame) -> Iterator[tuple[Json, polars.DataFrame]]:
+    """Yield for every series of at least ``FEWEST`` sizes what it is of, and its lines by size.
+
+    Lines have the time of one flow, and a rate unless they are of messages there and back.
+    """
+    there_and_back = (polars.col("class") == "processes") & (polars.col("call") == "ping-pong")
+    known = results.filter(
+        (polars.col("background") == 0) & (polars.col("bytes") > 0) & (polars.col("seconds_low") > 0),
+        (polars.col("gbps_low") > 0) | there_and_back,
+    )
+    alike_in = (*alike("figure"), "path")
+    series = known.unique([*alike_in, "bytes"], keep="first", maintain_order=True)
+    for _, lines in series.filter(polars.len().over(alike_in) >= FEWEST).group_by(alike_in, maintain_order=True):
+        yield lines.select(*DESCRIBED, "path").row(0, named=True), lines.sort("bytes")
 
 
 def interval(line: Mapping[str, Any], name: str, suffix: str = "") -> Interval:
@@ -78,35 +98,22 @@ def with_ratio(
 ) -> polars.DataFrame:
     """Return lines with the cost of suffix ``of`` over that of ``over``, less ``less``, as ``name`` with its interval.
 
-    ``beyond``: whether that is beyond noise among lines alike in the columns ``kind``; null where it is open.
+    ``beyond``: true where that is beyond noise among lines alike in the columns ``kind``, null where noise leaves it
+    open, false within 1%.
     """
     ratios = [interval(line, "cost", of).over(interval(line, "cost", over)) for line in both.iter_rows(named=True)]
-    kinds: dict[tuple[Any, ...], list[int]] = {}
-    for number, line in enumerate(both.select(kind).iter_rows()):
-        kinds.setdefault(line, []).append(number)
     beyond: dict[int, bool | None] = {}
-    for members in kinds.values():
-        surely = beyond_noise([ratios[number] for number in members], len(ratios))
-        beyond |= {one: sure or _open(ratios[one]) for one, sure in zip(members, surely, strict=True)}
-    spreads = (spread(name, Interval(one.value - less, one.low - less, one.high - less)) for one in ratios)
-    schema = dict.fromkeys((f"{name}{bound}" for bound in BOUNDS), polars.Float64)
-    added = polars.DataFrame(list(spreads), schema=schema)
-    judged = polars.Series("beyond", [beyond[number] for number in range(len(ratios))], polars.Boolean)
-    return polars.concat([both, added, judged.to_frame()], how="horizontal")
+    for members in both.select(kind).with_row_index("at").group_by(kind).agg("at")["at"].to_list():
+        surely = beyond_noise([ratios[at] for at in members], len(ratios))
+        beyond |= {at: sure or _open(ratios[at]) for at, sure in zip(members, surely, strict=True)}
+    added = [
+        {**spread(name, Interval(one.value - less, one.low - less, one.high - less)), "beyond": beyond[at]}
+        for at, one in enumerate(ratios)
+    ]
+    schema = {**dict.fromkeys((f"{name}{bound}" for bound in BOUNDS), polars.Float64), "beyond": polars.Boolean}
+    return both.hstack(polars.DataFrame(added, schema=schema))
 
 
 def _open(ratio: Interval) -> bool | None:
     """Return None for a ratio that differs from one by more than 1%, though not beyond noise; False for others."""
     return None if max(ratio.value, 1 / ratio.value) > 1 + THRESHOLD else False
-
-
-def named_values(suffixes: Mapping[str, str]) -> list[polars.Expr]:
-    """Return the rates and times of joined lines as columns: {"": "far", "_near": "near"} gives far_gbps, near_gbps
-    and so on. Rates are null beside latencies; ``far`` and ``near`` hold what the line's ``unit`` says."""
-    found = []
-    for suffix, name in suffixes.items():
-        rate = polars.when(polars.col("figure") != "latency").then(polars.col(f"gbps{suffix}"))
-        time = polars.col(f"seconds{suffix}")
-        found += [rate.alias(f"{name}_gbps"), time.alias(f"{name}_seconds")]
-        found.append(rate.fill_null(time).alias(name))
-    return found

@@ -8,8 +8,7 @@ from typing import Any
 import polars
 
 from linkscope.answers.analyze import comparing as by
-from linkscope.answers.analyze.inquiry import Inquiry, columns
-from linkscope.answers.analyze.size_series import size_series
+from linkscope.answers.analyze.inquiry import AT, Inquiry
 from linkscope.answers.answer import Column, Kind
 from linkscope.messages.finding import Finding, note
 from linkscope.statistics.hockney import Segment, Timing, hockney
@@ -37,7 +36,7 @@ def fits(results: polars.DataFrame) -> polars.DataFrame:
 
 
 def _lines(results: polars.DataFrame) -> Iterator[Json]:
-    for key, lines in size_series(results):
+    for key, lines in by.size_series(results):
         times = [Timing(line["bytes"], by.interval(line, "seconds")) for line in lines.iter_rows(named=True)]
         segments = hockney(times)
         for number, segment in enumerate(segments, start=1):
@@ -69,9 +68,10 @@ def _order(frame: polars.DataFrame) -> polars.DataFrame:
     fits = polars.col("misfit") <= NO_LINE
     positive = fits & (polars.col("alpha_seconds_low") > 0)
     return frame.with_columns(
+        AT,
         polars.when(polars.col("segments") > 1).then(polars.concat_list("first_bytes", "last_bytes")).alias("sizes"),
-        *(polars.when(positive).then(f"alpha_seconds{bound}").alias(f"alpha{bound}") for bound in by.BOUNDS),
-        *(polars.when(fits).then(f"beta_gbps{bound}").alias(f"beta{bound}") for bound in by.BOUNDS),
+        polars.when(positive).then("alpha_seconds").alias("alpha"),
+        polars.when(fits).then("beta_gbps").alias("beta"),
         polars.when(fits).then("half_bytes").alias("half"),
     )
 
@@ -82,10 +82,10 @@ answer = Inquiry(
     conclude=_conclude,
     columns=(
         Column("sizes", Kind.SIZE),
-        *columns(Kind.TIME, "alpha", interval=True),
-        *columns(Kind.NUMBER, "beta", interval=True),
-        *columns(Kind.SIZE, "half", detail=True),
+        Column("alpha", Kind.TIME),
+        Column("beta", Kind.NUMBER),
+        Column("half", Kind.SIZE, detail=True),
     ),
-    names=("path", "called"),
+    names=("at", "called"),
     order=_order,
 )

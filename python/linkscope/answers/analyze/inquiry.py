@@ -16,22 +16,31 @@ from linkscope.messages.finding import Finding, note
 from linkscope.messages.methods import method_name
 from linkscope.messages.telling_apart import telling_apart
 
-_NAMES = {"movement": Column("movement", Kind.NAME), "path": Column("path", Kind.PATH), "called": Column("called")}
+_KINDS = {"movement": Kind.NAME, "path": Kind.PATH, "at": Kind.PATH}
+_SELF_EVIDENT = ("ordering", "scope", "tier", "together")
+"""Of these the value says enough: "relaxed" for ordering=relaxed."""
 _USUAL = ("device", "pinned")
 """Memories that a movement lets one expect."""
-_ENDS = (polars.Expr.min, polars.Expr.max)
 _OTHERS = ("tier", "bytes", "figure", "clock", "call", "cache", "load", "together", "processes", "path")
 """Columns that tell lines apart where names do not, the plainest first."""
+
+AT = (
+    polars.when(polars.col("path").str.contains(" "))
+    .then(polars.col("movement").str.split("/").list.first())
+    .otherwise("path")
+    .alias("at")
+)
+"""The path of a line; of a collective, whose members all lines share, its name."""
 
 
 @dataclass(frozen=True)
 class Inquiry:
     """One question of analyze; called with a run it gives the Answer, whose first table is the question's frame.
 
-    ``key``: the message of the table, "analyze.QUESTION". ``find``: the frame. ``names``: the columns that name a line;
-    ``columns`` stand behind them. ``conclude``: of a frame with lines. ``order``: the frame as it is shown. ``unsure``:
-    lines that a "?" marks. ``shown``: the frame in place of the question's, which only --full then shows; ``first``:
-    how many of its lines.
+    ``key``: the message of the table, "analyze.QUESTION". ``names``: the columns that name a line; ``columns`` stand
+    behind them. ``conclude``: of a frame with lines. ``order``: the frame as it is shown. ``unsure``: lines that a "?"
+    marks. ``shown``: the frame in place of the question's, which only --full then shows, its lines named by ``lines``;
+    ``first``: how many of its lines.
     """
 
     key: str
@@ -42,6 +51,7 @@ class Inquiry:
     order: Callable[[polars.DataFrame], polars.DataFrame] = lambda frame: frame
     unsure: polars.Expr = field(default_factory=lambda: polars.lit(False))
     shown: Callable[[polars.DataFrame], polars.DataFrame] | None = None
+    lines: tuple[str, ...] = ()
     first: int = 12
     notes: Callable[[polars.DataFrame], Sequence[Finding]] = field(default=lambda frame: ())
 
@@ -55,21 +65,24 @@ class Inquiry:
         called = polars.Series("called", [method_name(way, run.library) for way in frame["way"]], polars.String)
         mark = polars.when(self.unsure).then(polars.lit("?")).alias("open")
         ordered = self.order(_finite(frame).with_columns(called)).with_columns(mark)
-        whole = self._table(ordered)
-        tables = (whole,) if self.shown is None else (replace(whole, detail=True), self._table(self.shown(ordered)))
+        whole = self._table(ordered, self.lines or self.names)
+        tables = [whole]
+        if self.shown is not None:
+            tables = [replace(whole, detail=True), self._table(self.shown(ordered), self.names)]
         findings = (*head.findings, *self.notes(ordered))
-        return Answer(f"analyze/{name}", (head,), self.conclude(ordered), findings=findings, tables=tables)
+        return Answer(f"analyze/{name}", (head,), self.conclude(ordered), findings=findings, tables=tuple(tables))
 
-    def _table(self, frame: polars.DataFrame) -> Table:
+    def _table(self, frame: polars.DataFrame, names: Sequence[str]) -> Table:
         """Return a table of the columns that have anything to show."""
-        columns = (*(_NAMES[name] for name in self.names), *self.columns)
-        kept = tuple(one for one in columns if any(value not in (None, []) for value in frame[one.name].to_list()))
-        return Table(self.key, _told_apart(frame, self.names), kept, first=self.first)
+        asked = (*(Column(name, _KINDS.get(name, Kind.WORD)) for name in names), *self.columns)
+        there = (one for one in asked if one.name in frame.columns)
+        kept = tuple(one for one in there if any(value not in (None, []) for value in frame[one.name].to_list()))
+        return Table(self.key, _told_apart(frame, names), kept, first=self.first)
 
 
-def columns(kind: Kind, *names: str, detail: bool = False, interval: bool = False) -> tuple[Column, ...]:
+def columns(kind: Kind, *names: str) -> tuple[Column, ...]:
     """Return columns of one kind."""
-    return tuple(Column(name, kind, detail=detail, interval=interval) for name in names)
+    return tuple(Column(name, kind) for name in names)
 
 
 def grouped(
@@ -83,14 +96,12 @@ def grouped(
 
     ``count``: a column that counts the lines; other columns are those of the first.
     """
-    ends = [end(polars.col(name)).alias(f"{name}_{end.__name__}") for name in ranges for end in _ENDS]
+    ends = (polars.concat_list(polars.col(name).min(), polars.col(name).max()) for name in ranges)
+    known = (polars.when(polars.col(name).count() > 0) for name in ranges)
+    spreads = [one.then(both).alias(name) for one, both, name in zip(known, ends, ranges, strict=True)]
     lists = [polars.col(name).explode().drop_nulls().unique(maintain_order=True) for name in together]
-    others = [polars.col(name).first() for name in frame.columns if name not in (*keys, *ranges, *together, count)]
-    found = frame.group_by(keys, maintain_order=True).agg(polars.len().alias(count), *ends, *lists, *others)
-    ends_of = {name: polars.concat_list(f"{name}_min", f"{name}_max") for name in ranges}
-    return found.with_columns(
-        polars.when(polars.col(f"{name}_min").is_not_null()).then(both).alias(name) for name, both in ends_of.items()
-    )
+    others = polars.exclude(*keys, *ranges, *together, count).first()
+    return frame.group_by(keys, maintain_order=True).agg(polars.len().alias(count), *spreads, *lists, others)
 
 
 def _told_apart(frame: polars.DataFrame, names: Sequence[str]) -> polars.DataFrame:
@@ -109,9 +120,14 @@ def _told_apart(frame: polars.DataFrame, names: Sequence[str]) -> polars.DataFra
 def _facts(line: Mapping[str, Any]) -> tuple[str, ...]:
     """Return what a line may be told apart by, each at its place; "" for what is usual."""
     memories = dict.fromkeys(word for word in (line["memories"] or "").split(">") if word not in _USUAL)
-    asked = [word for word in (line["parameters"] or "").split() if word.partition("=")[0] in ASKED]
-    others = (f"{name}={line[name]}" if line.get(name) not in (None, "") else "" for name in _OTHERS)
-    return (" to ".join(memories), ", ".join(word for word in asked if not word.startswith("collective=")), *others)
+    asked = (word.split("=", 1) for word in (line["parameters"] or "").split())
+    words = (_word(name, text) for name, text in asked if name in ASKED and name != "collective")
+    others = (_word(name, line[name]) if line.get(name) not in (None, "") else "" for name in _OTHERS)
+    return (" to ".join(memories), ", ".join(words), *others)
+
+
+def _word(name: str, value: object) -> str:
+    return str(value) if name in _SELF_EVIDENT else f"{name}={value}"
 
 
 def _finite(frame: polars.DataFrame) -> polars.DataFrame:

@@ -8,7 +8,7 @@ from typing import Any
 import polars
 
 from linkscope.answers.analyze import comparing as by
-from linkscope.answers.analyze.inquiry import Inquiry, columns, grouped
+from linkscope.answers.analyze.inquiry import Inquiry, grouped
 from linkscope.answers.analyze.scaling import EXPLAINED
 from linkscope.answers.analyze.shared_rates import AloneRates
 from linkscope.answers.answer import Column, Kind
@@ -19,18 +19,18 @@ Json = dict[str, Any]
 
 NONE, SHARED, UNKNOWN, UNCLEAR = "none", "shared", "unknown", "unclear"
 _KEY = (*by.DESCRIBED, "path", "suite", "row", "place", "bytes")
-_OF_ALONE = ("gbps", "seconds", "cost", "cost_low", "cost_high")
+_OF_ALONE = ("gbps", "value", "cost", "cost_low", "cost_high")
 
 
 def interference(run: Run) -> polars.DataFrame:
     """Return a line for each result of one flow that was measured beside other flows, and alone, too.
 
-    ``traffic``: the methods of the others and how many. ``slowdown``: the time (or 1 / rate) beside them over that
-    alone, less one: 0.5 where it takes 50% longer; with its 95% interval. ``predicted``: the same by max-min fair
-    sharing (``AloneRates.shared``); null for latencies. ``beyond``: true where the slowdown is beyond noise, null where
-    noise leaves it open, false within 1%. ``verdict``: "none" where it is not slower; "unclear" where noise leaves that
-    open; "shared" where the links and memories ``shared`` with the others explain it, that is at least 90% of the
-    predicted rate is reached (a latency: it uses any that others use); else "unknown".
+    ``traffic``: the methods of the others and how many. ``alone`` and ``beside`` are in ``unit``. ``slowdown``: the
+    time beside them over that alone, less one, with its 95% interval; ``predicted``: the same by max-min fair sharing
+    (``AloneRates.shared``), null for latencies. ``beyond``: whether the slowdown is beyond noise. ``verdict``: "none"
+    where it is not slower; "unclear" where noise leaves that open; "shared" where the links and memories ``shared``
+    with the others explain it, that is at least 90% of the predicted rate is reached (a latency: it uses any that
+    others use); else "unknown".
     """
     single = AloneRates(run)
     several = by.with_cost(by.usable(run)).filter(
@@ -45,7 +45,7 @@ def interference(run: Run) -> polars.DataFrame:
     verdict = _verdict()
     return found.select(
         *(*_KEY, "unit", "traffic", "others", "beyond", "^slowdown(_low|_high)?$", "predicted_gbps"),
-        *by.named_values({"_alone": "alone", "": "beside"}),
+        *(polars.col("value_alone").alias("alone"), polars.col("value").alias("beside")),
         (polars.col("gbps_alone") / polars.col("predicted_gbps") - 1).alias("predicted"),
         verdict.alias("verdict"),
         polars.when(verdict == SHARED).then("shared").otherwise([]).alias("shared"),
@@ -99,15 +99,15 @@ answer = Inquiry(
     find=interference,
     conclude=_conclude,
     columns=(
-        Column("traffic"),
-        *columns(Kind.VALUE, "alone", "beside", detail=True),
+        Column("beside", Kind.VALUE, detail=True),
         Column("slowdown", Kind.CHANGE),
-        *columns(Kind.CHANGE, "predicted", detail=True),
-        Column("verdict"),
+        Column("predicted", Kind.CHANGE, detail=True),
     ),
+    names=("movement", "called", "traffic", "verdict"),
+    lines=("path", "called", "traffic", "verdict"),
     order=lambda frame: frame.sort("slowdown", descending=True, maintain_order=True),
     shown=lambda frame: grouped(
-        frame, ("movement", "called", "memories", "traffic", "verdict"), ("alone", "beside", "slowdown", "predicted")
+        frame, ("movement", "called", "memories", "traffic", "verdict"), ("beside", "slowdown", "predicted")
     ),
     first=8,
 )

@@ -23,9 +23,9 @@ def numa(results: polars.DataFrame, node: Node) -> polars.DataFrame:
     """Return a line for each device, method and size, and each node farther than its nearest, in the run's order.
 
     ``device``: the GPU, or the NUMA node whose CPUs do it; ``near`` and ``far``: the nodes of the host memory at its
-    ends, the nearest to the GPU, or the CPUs' own, and another one. ``cost``: the time (or 1 / rate) with ``far`` over
-    the time with ``near``, less one: 0.12 where it takes 12% longer, below zero where ``far`` is faster; with its 95%
-    interval. ``beyond``: true where that is beyond noise, null where noise leaves it open, false within 1%.
+    ends, the nearest to the GPU, or the CPUs' own, and another one; ``with_near`` and ``with_far`` are in ``unit``.
+    ``longer``: the time with ``far`` over the time with ``near``, less one, below zero where ``far`` is faster, with
+    its 95% interval; ``beyond``: whether that is beyond noise.
     """
     single = by.with_cost(by.alone(results)).filter(
         (polars.col("processes") == 1) & polars.col("members").is_null(),
@@ -41,13 +41,9 @@ def numa(results: polars.DataFrame, node: Node) -> polars.DataFrame:
     far, near = lines.filter(~polars.col("nearest")), lines.filter("nearest")
     both = far.join(near, on=_KIND, suffix="_near", nulls_equal=True, maintain_order="left")
     found = by.with_ratio(both, "", "_near", ("nodes", *_KIND), "longer", 1.0)
-    return found.select(
-        *("device", *by.DESCRIBED, "bytes", "unit", "beyond"),
-        polars.col("nodes_near").alias("near"),
-        polars.col("nodes").alias("far"),
-        *by.named_values({"_near": "with_near", "": "with_far"}),
-        *(polars.col(f"longer{bound}").alias(f"cost{bound}") for bound in by.BOUNDS),
-    )
+    names = {"nodes_near": "near", "nodes": "far", "value_near": "with_near", "value": "with_far"}
+    kept = ("device", *by.DESCRIBED, "bytes", "unit", "beyond", *names.values(), "^longer(_low|_high)?$")
+    return found.rename(names).select(kept)
 
 
 def _placed(line: Json, node: Node) -> Json | None:
@@ -69,24 +65,23 @@ def _placed(line: Json, node: Node) -> Json | None:
 
 
 def _conclude(frame: polars.DataFrame) -> Finding:
-    dear = frame.filter(polars.col("beyond") & (polars.col("cost") > 0)).sort("cost", maintain_order=True)
+    dear = frame.filter(polars.col("beyond") & (polars.col("longer") > 0)).sort("longer", maintain_order=True)
     if dear.is_empty():
         unclear = frame["beyond"].null_count()
         return note("analyze.numa-unclear" if unclear else "analyze.numa-none", results=frame.height, unclear=unclear)
     worst, median = dear.row(-1, named=True), dear.row(dear.height // 2, named=True)
-    facts = {"dear": dear.height, "results": frame.height, "median": median["cost"], "most": worst["cost"]}
+    facts = {"dear": dear.height, "results": frame.height, "median": median["longer"], "most": worst["longer"]}
     return note("analyze.numa-dear", **facts, device=worst["device"], far=worst["far"])
 
 
 def _notes(frame: polars.DataFrame) -> list[Finding]:
-    faster = frame.filter(polars.col("beyond") & (polars.col("cost") < 0)).height
+    faster = frame.filter(polars.col("beyond") & (polars.col("longer") < 0)).height
     return [note("analyze.numa-far-faster", faster=faster)] if faster else []
 
 
 def _shown(frame: polars.DataFrame) -> polars.DataFrame:
     keys = ("movement", "called", "memories", "bytes", "open")
-    lines = grouped(frame, keys, ("with_near", "with_far", "cost"), count="results")
-    return lines.with_columns(polars.lit(None).alias(name) for name in ("device", "near", "far"))
+    return grouped(frame, keys, ("with_near", "with_far", "longer"), count="results").drop("device", "near", "far")
 
 
 answer = Inquiry(
@@ -96,10 +91,10 @@ answer = Inquiry(
     columns=(
         *columns(Kind.PATH, "device", "near", "far"),
         *columns(Kind.VALUE, "with_near", "with_far"),
-        Column("cost", Kind.CHANGE, mark="open"),
+        Column("longer", Kind.CHANGE, mark="open"),
         Column("results", Kind.COUNT),
     ),
-    order=lambda frame: frame.sort(by.TELLING_FIRST, -polars.col("cost"), maintain_order=True).with_columns(results=1),
+    order=lambda frame: frame.sort(by.TELLING_FIRST, -polars.col("longer"), maintain_order=True),
     unsure=polars.col("beyond").is_null(),
     shown=_shown,
     notes=_notes,

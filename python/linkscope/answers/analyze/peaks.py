@@ -5,7 +5,7 @@ from __future__ import annotations
 import polars
 
 from linkscope.answers.analyze import comparing as by
-from linkscope.answers.analyze.inquiry import Inquiry, columns
+from linkscope.answers.analyze.inquiry import Inquiry
 from linkscope.answers.answer import Column, Kind
 from linkscope.figures.columns import ABOVE_PEAK
 from linkscope.messages.finding import Finding, note
@@ -54,8 +54,7 @@ def _binding() -> polars.Expr:
 
 def _conclude(frame: polars.DataFrame) -> Finding:
     least, high = frame.row(0, named=True), frame["of_peak_median"].max()
-    facts = {"movement": least["movement"], "way": least["called"]}
-    return note("analyze.peaks-reached", low=least["of_peak_median"], high=high, **facts)
+    return note("analyze.peaks-reached", low=least["of_peak_median"], high=high, movement=least["movement"])
 
 
 def _order(frame: polars.DataFrame) -> polars.DataFrame:
@@ -71,8 +70,7 @@ answer = Inquiry(
     columns=(
         Column("of_peak", Kind.PERCENT),
         Column("gbps", Kind.NUMBER),
-        *columns(Kind.COUNT, "paths", detail=True),
-        Column("limit", Kind.PATH),
+        Column("limit", Kind.PATH, detail=True),
     ),
     order=_order,
 )

@@ -10,8 +10,7 @@ from typing import Any
 import polars
 
 from linkscope.answers.analyze import comparing as by
-from linkscope.answers.analyze.inquiry import Inquiry, columns
-from linkscope.answers.analyze.size_series import size_series
+from linkscope.answers.analyze.inquiry import AT, Inquiry
 from linkscope.answers.answer import Column, Kind
 from linkscope.messages.finding import Finding, note
 from linkscope.statistics.interval import Interval
@@ -45,7 +44,7 @@ def saturation(results: polars.DataFrame) -> polars.DataFrame:
     return by.frame_of(
         {**key, **_line([(line["bytes"], by.interval(line, "gbps")) for line in lines.iter_rows(named=True)])}
         | {"cached": _cached(lines.row(0, named=True))}
-        for key, lines in size_series(results.filter(polars.col("gbps").is_not_null()))
+        for key, lines in by.size_series(results.filter(polars.col("gbps").is_not_null()))
     )
 
 
@@ -119,7 +118,7 @@ def _notes(frame: polars.DataFrame) -> list[Finding]:
     fell = frame.filter(polars.col("best_gbps").is_not_null())
     if fell.height:
         highest = fell.sort("best_gbps", maintain_order=True).row(-1, named=True)
-        facts = {name: highest[name] for name in ("best_gbps", "best_bytes", "gbps")} | {"way": highest["called"]}
+        facts = {name: highest[name] for name in ("best_gbps", "best_bytes", "gbps")}
         code = "analyze.saturation-cached" if fell["cached"].all() else "analyze.saturation-falling"
         found.append(note(code, falling=fell.height, rates=frame.height, **facts))
     return found
@@ -128,7 +127,7 @@ def _notes(frame: polars.DataFrame) -> list[Finding]:
 def _order(frame: polars.DataFrame) -> polars.DataFrame:
     falls, rises = polars.col("best_gbps").is_not_null(), polars.col("rising")
     words = polars.when(falls & rises).then(polars.lit("falls, rises")).when(falls).then(polars.lit("falls"))
-    return frame.with_columns(words.when(rises).then(polars.lit("rises")).alias("shape"))
+    return frame.with_columns(AT, words.when(rises).then(polars.lit("rises")).alias("shape"))
 
 
 answer = Inquiry(
@@ -137,11 +136,11 @@ answer = Inquiry(
     conclude=_conclude,
     columns=(
         Column("gbps", Kind.NUMBER),
-        *columns(Kind.SIZE, "half_bytes", "share80_bytes"),
-        *columns(Kind.SIZE, "share90_bytes", interval=True),
+        Column("half_bytes", Kind.SIZE),
+        Column("share90_bytes", Kind.SIZE),
         Column("shape"),
     ),
-    names=("path", "called"),
+    names=("at", "called"),
     order=_order,
     notes=_notes,
 )

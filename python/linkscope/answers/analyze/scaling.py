@@ -9,7 +9,7 @@ from typing import Any
 import polars
 
 from linkscope.answers.analyze import comparing as by
-from linkscope.answers.analyze.inquiry import Inquiry, columns, grouped
+from linkscope.answers.analyze.inquiry import Inquiry, grouped
 from linkscope.answers.analyze.shared_rates import AloneRates
 from linkscope.answers.answer import Column, Kind
 from linkscope.figures.run import Run
@@ -103,9 +103,11 @@ def _order(frame: polars.DataFrame) -> polars.DataFrame:
     """Return the least efficient first, with what holds flows back: links without device numbers, or the verdict."""
     kind = polars.element().str.replace_all(r":\d+", "").str.replace("switch:", "")
     links = polars.col("bottleneck").cast(polars.List(polars.String)).list.eval(kind).list.unique(maintain_order=True)
-    held = polars.when(links.list.len() > 0).then(links).otherwise(polars.concat_list("verdict")).alias("held")
+    words = polars.when(polars.col("verdict") != SCALES).then(polars.concat_list("verdict"))
+    held = polars.when(links.list.len() > 0).then(links).otherwise(words).alias("held")
+    row_or_column = polars.col("place").str.split("|").list.last().alias("at")
     ordered = frame.sort("efficiency", nulls_last=True, maintain_order=True)
-    return ordered.with_columns(held, polars.col("efficiency").alias("reached"))
+    return ordered.with_columns(held, row_or_column, polars.col("efficiency").alias("reached"))
 
 
 answer = Inquiry(
@@ -113,12 +115,12 @@ answer = Inquiry(
     find=scaling,
     conclude=_conclude,
     columns=(
-        *columns(Kind.WORD, "place", detail=True),
         Column("gbps", Kind.NUMBER),
         Column("reached", Kind.PERCENT),
         Column("held", Kind.PATH),
     ),
     order=_order,
+    lines=("movement", "called", "at"),
     shown=lambda frame: grouped(
         frame, ("movement", "called", "memories"), ("gbps", "reached", "predicted_gbps"), ("held",), "sets"
     ),

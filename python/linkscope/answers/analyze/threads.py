@@ -84,7 +84,6 @@ answer = Inquiry(
     find=lambda run: threads(by.usable(run)),
     conclude=_conclude,
     columns=(
-        *columns(Kind.PATH, "path", detail=True),
         *columns(Kind.NUMBER, "fewest_gbps", "gbps"),
         *columns(Kind.COUNT, "best_threads", "enough_threads"),
         Column("speedup", Kind.FACTOR, mark="open"),

@@ -10,7 +10,7 @@ from typing import Any
 import polars
 
 from linkscope.answers.analyze import comparing as by
-from linkscope.answers.analyze.inquiry import Inquiry, columns
+from linkscope.answers.analyze.inquiry import Inquiry
 from linkscope.answers.answer import Column, Kind
 from linkscope.machine.paths import Paths
 from linkscope.messages.finding import Finding, note
@@ -120,7 +120,7 @@ answer = Inquiry(
         Column("gbps", Kind.NUMBER),
         Column("pairs", Kind.COUNT),
         Column("tiers"),
-        *columns(Kind.PATH, "off", detail=True),
+        Column("off", Kind.PATH, detail=True),
     ),
     order=_order,
     first=8,
