@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import os
+import sys
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from dataclasses import fields
 from pathlib import Path
+from types import ModuleType
 from typing import Any, Literal
 
 from polars import DataFrame
 
-import linkscope
 from linkscope.answers.answer import Answer
 from linkscope.answers.calibrate import Calibration
 from linkscope.answers.calibrate import calibration as _calibration
@@ -368,5 +369,6 @@ def _new_folder() -> Iterator[Path]:
 
 
 for _name in ("render", "results"):
-    # Packages have these names, too: loading one made it the attribute of `linkscope` that users call.
-    setattr(linkscope, _name, globals()[_name])
+    # Packages have these names, too: `linkscope.results(run)` calls the function, `linkscope.results.row` is a module.
+    _called = {"__call__": staticmethod(globals()[_name])}
+    sys.modules[f"linkscope.{_name}"].__class__ = type(f"{_name}_package", (ModuleType,), _called)
