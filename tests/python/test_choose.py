@@ -432,11 +432,31 @@ def test_of_an_applications_messages_the_fastest_way_is_told() -> None:
 
 def test_a_slow_gpu_is_told_with_the_ranking(tmp_path: Path) -> None:
     found = linkscope.choose(recorded.bad_link(tmp_path))
-    told = {one.code: one for one in found.at(Level.WARNING)}
-    assert "choose.slow" in told
-    (slow,) = [one for one in found.at(Level.WARNING) if one.code.startswith("explain.")]
-    assert slow.where == ("gpu:1",)
+    (slow,) = [one for one in found.at(Level.WARNING) if one.code == "choose.slow"]
+    assert (slow.facts["headline"], slow.where) == ("explain.slow", ("gpu:1",))
+    assert slow.results == linkscope.explain(tmp_path / "bad-link.jsonl").headline.results
     assert not any(one.code == "choose.slow" for one in linkscope.choose(recorded.HEALTHY).findings)
+
+
+def test_tasks_that_need_more_lines_than_a_screen_have_one_each(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for path, tasks in ((recorded.bad_link(tmp_path), 14), (recorded.frontier(tmp_path), 29)):
+        found = linkscope.choose(path.name)
+        table = found.table("choose.fastest")
+        assert found.headline.facts["tasks"] == tasks
+        assert (table.first, table.columns[-1].name) == (table.frame.height, "most")
+        lines = linkscope.render(found).splitlines()
+        assert len(lines) <= 24
+        assert max(map(len, lines)) <= 80
+
+
+def test_a_row_for_a_task_names_who_is_fastest_from_which_size_on(tmp_path: Path) -> None:
+    first, *_ = linkscope.choose(recorded.bad_link(tmp_path)).table("choose.fastest").frame.iter_rows(named=True)
+    assert [part.split()[0] for part in first["fastest"].split("; ")] == ["kernel-copy", "copy-engine"]
+    assert first["fastest"].endswith("64 MiB")
+    assert first["others"] == [0, first["most"]], "methods tie at 16 MiB"
 
 
 def test_tests_that_kept_their_sizes_are_named(tmp_path: Path) -> None:

@@ -16,7 +16,7 @@ import polars
 from linkscope.answers.answer import Answer, Column, Kind, Outcome, Table
 from linkscope.answers.best import Choice, choices, costs
 from linkscope.answers.choose_rows import best_words, conditions, height, others, rows, title, uncertain
-from linkscope.answers.questions import QUESTIONS, ask
+from linkscope.answers.explain import slow
 from linkscope.answers.run_head import RunHead, findings_of, nvls_off, run_head
 from linkscope.figures.joined import joined
 from linkscope.figures.run import Run
@@ -38,6 +38,9 @@ _APART = 2.0
 _KERNELS = ("kernel-", "bulk-copy")
 """How methods begin whose repeats are choice launch by the device's clock."""
 _WORDS, _NUMBER = polars.String, polars.Float64
+_FIRST: dict[str, Any] = {
+    **{"heading": _WORDS, "what": _WORDS, "fastest": _WORDS, "others": polars.List(_NUMBER), "most": _NUMBER},
+}
 _RANGES: dict[str, Any] = {
     **{"task": polars.Int32, **dict.fromkeys(("question", "movement", "tier", "memories"), _WORDS)},
     **{"conditions": polars.List(_WORDS), "sizes": polars.List(polars.Int64), "best": polars.List(_WORDS)},
@@ -102,10 +105,10 @@ def _warnings(runs: Sequence[Run], ranked: Sequence[Choice]) -> Iterator[Finding
 def _slow(runs: Sequence[Run]) -> Iterator[Finding]:
     """Yield what is slow in a run, as `explain` finds it: medians over paths may hide it."""
     for run in runs:
-        found = ask("explain", run) if "explain" in QUESTIONS else None
-        if found is not None and found.outcome is Outcome.FAILS:
-            yield replace(found.headline, level=Level.WARNING)
-            yield warning("choose.slow", path=str(run.path))
+        found = slow(run)
+        if found is not None:
+            facts = {"slow": sentence(found).rstrip("."), "headline": found.code, "path": str(run.path)}
+            yield replace(warning("choose.slow", **facts), where=found.where, results=found.results)
             return
 
 
@@ -143,10 +146,8 @@ def _odd(logs: dict[int, float]) -> int | None:
 
 def _notes(runs: Sequence[Run], every: Sequence[Choice], ranked: Sequence[Choice]) -> Iterator[Finding]:
     copies = [choice for choice in ranked if choice.task.line["clock"] == "device" and _mixes_launches(choice)]
-    by_host = {(choice.task.movement, choice.task.memories) for choice in ranked if choice.task.line["clock"] == "host"}
-    aside = [choice for choice in copies if (choice.task.movement, choice.task.memories) not in by_host]
-    if aside:
-        suite = max(aside, key=lambda choice: len(choice.sizes)).test.partition(" ")[0]
+    if copies and not any(choice.task.line["clock"] == "host" and "gpu" in choice.task.movement for choice in ranked):
+        suite = max(copies, key=lambda choice: len(choice.sizes)).test.partition(" ")[0]
         yield note("choose.launch", suite=suite) if suite in packaged_suites() else note("choose.launch-clock")
     if any(choice.assumed for choice in ranked):
         yield note("choose.assumed")
@@ -207,11 +208,10 @@ def _first(ranked: Sequence[Choice], library: str, room: int) -> Table:
     count = len(shown)
     while count and height(shown[:count]) + (count < len(shown)) > room:
         count -= 1
-    lines = [(row.heading, row.what, row.fastest, list(row.others or ())) for row in shown]
-    schema: dict[str, Any] = {**dict.fromkeys(("heading", "what", "fastest"), _WORDS), "others": polars.List(_NUMBER)}
-    frame = polars.DataFrame(lines, schema=schema, orient="row")
-    columns = (Column("what"), Column("fastest"), Column("others", Kind.CHANGE))
-    return Table("choose.fastest", frame, columns, group="heading", first=count)
+    lines = [(row.heading, row.what, row.fastest, row.others or (), row.others and row.others[1]) for row in shown]
+    frame = polars.DataFrame(lines, schema=_FIRST, orient="row")
+    extra = Column("most" if any(row.brief for row in shown) else "others", Kind.CHANGE)
+    return Table("choose.fastest", frame, (Column("what"), Column("fastest"), extra), group="heading", first=count)
 
 
 def _height(headline: Sequence[Finding], findings: Sequence[Finding], steps: Sequence[Finding]) -> int:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from enum import Enum
 from itertools import combinations, groupby
 from textwrap import wrap
 
@@ -19,49 +20,93 @@ _MOST_NAMES = 26
 """Characters of who is fastest."""
 _MOST_SIZES = 3
 """Sizes without an answer that are named one by one."""
+_ROLES = ("push", "pull")
+"""Settings that brief rows leave to --full where methods differ."""
+_THEN = "; "
+"""Parts who is fastest at first, and who is from a larger size on."""
+
+
+class Join(Enum):
+    """Which rows of one answer may become one: those of the same sizes and of several movements or several kinds of
+    links; those of both, and of any sizes; these with the number of movements in place of their names."""
+
+    ALIKE = 0
+    LOOSE = 1
+    COUNTED = 2
+
+
+Part = tuple[str, str, str]
+"""Movement where the heading does not say it, speed class, and whatever else tells a task from others."""
 
 
 @dataclass(frozen=True)
 class ScreenRow:
-    """A line of the table. ``movements``: names that its heading does not say; ``parts``: speed class and
-    whatever else it is about, several where rows were joined; ``sizes``: in words; ``others``: least and most extra
-    time of methods that are not best, 0.12 for 12%."""
+    """A line of the table. ``parts``: what it is about, several where rows were joined; ``every``: all of these
+    movements below its heading; ``sizes``: first and last, () where the heading or ``fastest`` says them; ``words``:
+    what stands in their place; ``others``: least and most extra time of methods that are not best, 0.12 for 12%.
+    ``brief``: it is about all sizes of a task; ``counted``: it says how many movements it is about, not which."""
 
     heading: str
-    movements: tuple[str, ...]
-    parts: tuple[tuple[str, str], ...]
-    sizes: str
+    parts: tuple[Part, ...]
+    every: frozenset[Part]
+    sizes: tuple[float, ...]
+    words: str
     fastest: str
     others: tuple[float, float] | None
+    brief: bool
+    counted: bool = False
+
+    @property
+    def movements(self) -> list[str]:
+        """Return the movements that the heading does not say."""
+        return list(dict.fromkeys(movement for movement, *_ in self.parts if movement))
+
+    @property
+    def kinds(self) -> list[tuple[str, str]]:
+        """Return what tells the row from others of its movements; () where there are none."""
+        return [] if self.every == {*self.parts} else list(dict.fromkeys((tier, rest) for _, tier, rest in self.parts))
 
     @property
     def what(self) -> str:
         """Return what the row is about."""
-        parts = self.parts[0] if self.parts else ()
-        if len(self.parts) > 1:
-            others = {rest for _, rest in self.parts}
+        names, kinds = self.movements, self.kinds
+        told = kinds[0] if len(kinds) == 1 else ()
+        if len(kinds) > 1:
+            others = {rest for _, rest in kinds}
             kind = named("choice", "links" if len(others) == 1 else "variants")
-            parts = (kind.format(len(self.parts)), *(others if len(others) == 1 else ()))
-        return ", ".join(filter(None, (*self.movements, *parts, self.sizes)))
+            told = (kind.format(len(kinds)), *(others if len(others) == 1 else ()))
+        sizes = numbers.sizes(*self.sizes) if self.sizes else self.words
+        names = [named("choice", "movements").format(len(names))] if self.counted else names
+        return ", ".join(filter(None, (*names, *told, sizes)))
 
     @property
     def extra(self) -> str:
         """Return the extra time of others in words."""
-        return numbers.change_range(*self.others) if self.others else ""
+        if self.others is None:
+            return ""
+        return numbers.change(self.others[1]) if self.brief else numbers.change_range(*self.others)
 
-    def joined(self, other: ScreenRow) -> ScreenRow | None:
-        """Return one row for both, which say the same of several movements or of several kinds of links."""
-        if (self.heading, self.sizes, self.fastest) != (other.heading, other.sizes, other.fastest):
+    def joined(self, other: ScreenRow, how: Join, room: int) -> ScreenRow | None:
+        """Return one row for both, which have one heading and answer; None where they are not to be joined, or do not
+        fit into ``room`` characters."""
+        if (self.heading, self.words, self.fastest) != (other.heading, other.words, other.fastest):
             return None
-        if self.movements != other.movements and (self.parts or other.parts):
+        alike = self.movements == other.movements
+        apart = self.sizes != other.sizes or (not alike and (self.kinds or other.kinds))
+        if apart and (how is Join.ALIKE or bool(self.sizes) != bool(other.sizes)):
             return None
-        extras = [*(self.others or ()), *(other.others or ())]
-        return replace(
+        extras, sizes = [*(self.others or ()), *(other.others or ())], (*self.sizes, *other.sizes)
+        both = replace(
             self,
-            movements=tuple(dict.fromkeys((*self.movements, *other.movements))),
             parts=tuple(dict.fromkeys((*self.parts, *other.parts))),
+            every=self.every | other.every,
+            sizes=(min(sizes), max(sizes)) if sizes else (),
             others=(min(extras), max(extras)) if extras else None,
+            counted=False,
         )
+        if how is Join.COUNTED and len(both.what) > room and not alike:
+            return replace(both, counted=True)
+        return both if alike or len(both.what) <= room else None
 
 
 def title(choice: Choice) -> str:
@@ -77,42 +122,66 @@ def conditions(choice: Choice) -> list[str]:
 
 
 def rows(choices: Sequence[Choice], library: str, lines: int) -> list[ScreenRow]:
-    """Return the rows of a screen, most important first, joined where they would take more than ``lines``.
+    """Return the rows of a screen, most important first, joined where they would take more than ``lines``: one for each
+    range of sizes, or if these are too many one for each task.
 
     Where memories are a choice, too, tasks that are bound to one pair of them are left to --full.
     """
     free = {_key(choice) for choice in choices if choice.task.memories == ANY}
     shown = [choice for choice in choices if choice.task.memories == ANY or _key(choice) not in free]
-    by_heading: dict[str, list[ScreenRow]] = {}
-    for heading, some in _headed(shown):
-        methods = {method for choice in some for method in choice.methods}
-        bare = len(methods) == 1 and all(setting_name(name) for choice in some for name in choice.rivals)
-        head = f"{heading}, {method_name(methods.pop(), library)}" if bare else heading
-        head = named("choice", "one-run").format(head) if any(map(uncertain, some)) else head
-        for choice, label in zip(some, _labels(some), strict=True):
-            by_heading.setdefault(head, []).extend(_of_choice(choice, head, label, library, bare))
-    return _joined([row for some in by_heading.values() for row in some], lines)
+    found = _joined(list(_rows(_headed(shown), library, brief=False)), lines, Join.ALIKE)
+    if height(found) > lines:
+        brief = list(_rows(_briefly_headed(shown), library, brief=True))
+        found = _joined(_joined(brief, lines, Join.ALIKE), lines, Join.LOOSE)
+        if height(found) > lines:
+            broken = [replace(row, fastest=row.fastest.replace(_THEN, f"{_THEN.strip()}\n")) for row in found]
+            found = _joined(_joined(broken, lines, Join.LOOSE), lines, Join.COUNTED)
+    return found
+
+
+def _rows(headed: Iterable[tuple[str, list[Choice]]], library: str, brief: bool) -> Iterator[ScreenRow]:
+    for heading, some in headed:
+        bare = _settings_alone(some)
+        head = f"{heading}, {method_name(min(some[0].methods), library)}" if bare else heading
+        head = named("choice", "one-run").format(head) if heading and any(map(uncertain, some)) else head
+        labels = _labels(some, by_movement=brief and not bare)
+        for choice, label in zip(some, labels, strict=True):
+            every = frozenset(other for other in labels if other[0] == label[0])
+            for row in _of_choice(choice, heading, library, bare, brief):
+                yield replace(row, heading=head, parts=(label,), every=every)
+
+
+def _settings_alone(some: Sequence[Choice]) -> bool:
+    """Return whether all is done by one method, of which settings are to be chosen."""
+    methods = {method for choice in some for method in choice.methods}
+    return len(methods) == 1 and all(setting_name(name) for choice in some for name in choice.rivals)
 
 
 def height(some: Sequence[ScreenRow]) -> int:
     """Return how many lines rows take with their headings, where columns that are too wide are folded."""
-    wide = [max((len(text) for text in texts), default=0) for texts in zip(*map(_texts, some), strict=True)]
+    wide = [_wide(texts) for texts in zip(*map(_texts, some), strict=True)]
     while sum(wide) + _GAPS > _WIDTH:
         wide[wide.index(max(wide))] -= 1
-    heads = len([head for head, _ in groupby(some, key=lambda row: row.heading)])
-    return heads + sum(max(len(wrap(*cell)) for cell in zip(_texts(row), wide, strict=True)) for row in some)
+    heads = len([head for head, _ in groupby(some, key=lambda row: row.heading) if head])
+    return heads + sum(max(map(_folded, _texts(row), wide)) for row in some)
+
+
+def _folded(text: str, wide: int) -> int:
+    return sum(len(wrap(line, wide)) for line in text.split("\n"))
 
 
 def _texts(row: ScreenRow) -> tuple[str, str, str]:
     return f"{_INDENT}{row.what}", row.fastest, row.extra or "-"
 
 
-def best_words(span: SizeRange, rivals: Rivals, library: str, bare: bool = False) -> str:
-    """Return who is fastest in a range, in a few words; "tie" where all are."""
-    names = [setting_name(name, library) if bare else method_name(name, library) for name in span.best]
+def best_words(span: SizeRange, rivals: Rivals, library: str, bare: bool = False, brief: bool = False) -> str:
+    """Return who is fastest in a range, in a few words; "tie" where all are. ``bare``: by settings alone; ``brief``:
+    without who drives a copy."""
     measured = {name for name, costs in rivals.items() if any(span.first <= size <= span.last for size in costs)}
-    if len(names) > 1 and measured == set(span.best):
+    if len(span.best) > 1 and measured == set(span.best):
         return named("choice", "tie")
+    ways = [" ".join(word for word in name.split() if not (brief and word in _ROLES)) for name in span.best]
+    names = [setting_name(way, library) if bare else method_name(way, library) for way in dict.fromkeys(ways)]
     listed = numbers.listed(names)
     if len(names) > 1 and len(listed) > _MOST_NAMES:
         return named("choice", "tied").format(names[0], len(names) - 1)
@@ -153,6 +222,29 @@ def _headed(choices: Sequence[Choice]) -> Iterator[tuple[str, list[Choice]]]:
         yield from some.items()
 
 
+def _briefly_headed(choices: Sequence[Choice]) -> Iterator[tuple[str, list[Choice]]]:
+    """Yield headings with what stands below them in brief: the clock where there are several, but movements that are
+    a choice of settings, and collectives, each below its name."""
+    by_movement: dict[str, list[Choice]] = {}
+    for choice in choices:
+        by_movement.setdefault(choice.task.movement, []).append(choice)
+    apart = {movement for movement, some in by_movement.items() if _settings_alone(some)}
+    others = [choice for choice in choices if not _collective(choice) and choice.task.movement not in apart]
+    several = len({choice.task.line["clock"] for choice in others}) > 1
+    by_heading: dict[tuple[int, str], list[Choice]] = {}
+    for choice in choices:
+        rank = 0
+        if collective := _collective(choice):
+            heading = named("movement", f"collectives/{collective}")
+        elif choice.task.movement in apart:
+            heading, rank = named("movement", choice.task.movement), 1
+        else:
+            heading = _word(f"clock={choice.task.line['clock']}") if several else ""
+        by_heading.setdefault((rank + 2 * choice.part, heading), []).append(choice)
+    for (_, heading), some in sorted(by_heading.items(), key=lambda item: item[0][0]):
+        yield heading, some
+
+
 def _rank(choice: Choice, by_size: bool) -> tuple[int, ...]:
     """Return a sort key: what several runs have, what GPUs do and which method to take come first."""
     settings = len(choice.methods) < 2 and choice.task.memories != ANY
@@ -189,13 +281,13 @@ def _word(condition: str) -> str:
     return named("condition", condition)
 
 
-def _labels(choices: Sequence[Choice]) -> list[tuple[str, str, str]]:
+def _labels(choices: Sequence[Choice], by_movement: bool) -> list[Part]:
     """Return movement, tier and what else tells choices below one heading apart: conditions that are not common, and
-    memories where nothing else does."""
+    memories where nothing else does. ``by_movement``: the heading does not say the movement."""
     words = [[*map(_word, _rest(choice))] for choice in choices]
     tiers = [str(choice.task.line["tier"]) for choice in choices]
     movements = [_movement(choice) for choice in choices]
-    heads = len(set(movements)) > 1 or not _by_size(choices)
+    heads = by_movement or len(set(movements)) > 1 or not _by_size(choices)
     labels = []
     for choice, movement, tier, own in zip(choices, movements, tiers, words, strict=True):
         alike = [number for number, name in enumerate(movements) if name == movement]
@@ -222,21 +314,37 @@ def _by_size(choices: Sequence[Choice]) -> bool:
     return any(len(choice.sizes) > 1 or choice.undecided or choice.task.line["workload"] for choice in choices)
 
 
-def _of_choice(
-    choice: Choice, heading: str, label: tuple[str, str, str], library: str, bare: bool
-) -> Iterator[ScreenRow]:
+def _of_choice(choice: Choice, heading: str, library: str, bare: bool, brief: bool) -> Iterator[ScreenRow]:
     at_size = heading == named("choice", "at").format(numbers.size((choice.sizes or [0])[0]))
-    movement, *part = label
-    movements, parts = tuple(filter(None, (movement,))), ((part[0], part[1]),) if any(part) else ()
-    for span in choice.ranges:
-        sizes = "" if at_size else numbers.sizes(span.first, span.last)
-        if choice.task.line["workload"]:
-            sizes = named("choice", "messages")
-        words = best_words(span, choice.rivals, library, bare)
-        yield ScreenRow(heading, movements, parts, sizes, words, others(span))
+    words = named("choice", "messages") if choice.task.line["workload"] else ""
+    row = ScreenRow(heading, (), frozenset(), (), words, "", None, brief)
+    spans = _fewest(choice.ranges) if brief else choice.ranges
+    names = [best_words(span, choice.rivals, library, bare, brief and len(choice.methods) > 1) for span in spans]
+    if brief and len(spans) > 1:
+        begins = [numbers.size(span.first) for span in spans]
+        later = [named("choice", "from").format(*pair) for pair in zip(names, begins, strict=True)]
+        extras = [extra for span in spans for extra in others(span) or ()]
+        yield replace(row, fastest=_THEN.join([names[0], *later[1:]]), others=(min(extras), max(extras)))
+    else:
+        for span, name in zip(spans, names, strict=True):
+            sizes = () if at_size or words else (span.first, span.last)
+            yield replace(row, sizes=sizes, fastest=name, others=others(span))
     if choice.undecided:
-        lost = _some_sizes(choice.undecided)
-        yield ScreenRow(heading, movements, parts, lost, named("choice", "no-answer"), None)
+        yield replace(row, words=_some_sizes(choice.undecided), fastest=named("choice", "no-answer"))
+
+
+def _fewest(ranges: Sequence[SizeRange]) -> list[SizeRange]:
+    """Return the fewest ranges in the whole of which one method is best or ties."""
+    fewest: list[SizeRange] = []
+    for span in ranges:
+        same = [name for name in fewest[-1].best if name in span.best] if fewest else []
+        if same:
+            worse = fewest[-1].excess + span.excess
+            ties = tuple((name, 0.0, 0.0) for name in {*fewest[-1].best, *span.best} - {*same} if worse)
+            fewest[-1] = replace(fewest[-1], last=span.last, best=tuple(same), excess=worse + ties)
+        else:
+            fewest.append(span)
+    return fewest
 
 
 def _some_sizes(some: Sequence[int]) -> str:
@@ -245,19 +353,25 @@ def _some_sizes(some: Sequence[int]) -> str:
     return named("choice", "sizes").format(len(some), numbers.sizes(some[0], some[-1]))
 
 
-def _joined(joined: list[ScreenRow], lines: int) -> list[ScreenRow]:
+def _joined(joined: Sequence[ScreenRow], lines: int, how: Join) -> list[ScreenRow]:
     """Return the rows, those of one heading and answer joined until they fit, those of one movement first."""
-    room = _WIDTH - _GAPS - len(_INDENT) - sum(max((len(text) for text in some), default=0) for some in (
-        [row.fastest for row in joined], [row.extra for row in joined]))  # fmt: skip
+    joined = list(joined)
+    room = _WIDTH - _GAPS - len(_INDENT) - _wide(row.fastest for row in joined)
+    room -= _wide(row.extra for row in joined)
     while height(joined) > lines:
         pairs = [
-            (a.movements != b.movements, len(both.what), first, second, both)
+            (a.movements != b.movements, both.counted, len(both.what), first, second, both)
             for (first, a), (second, b) in combinations(enumerate(joined), 2)
-            if (both := a.joined(b)) is not None and (a.movements == b.movements or len(both.what) <= room)
+            if (both := a.joined(b, how, room)) is not None
         ]
         if not pairs:
             break
-        *_, first, second, both = min(pairs, key=lambda pair: pair[:4])
+        *_, first, second, both = min(pairs, key=lambda pair: pair[:-1])
         joined[first] = both
         del joined[second]
     return joined
+
+
+def _wide(texts: Iterable[str]) -> int:
+    """Return how wide the widest line of texts is."""
+    return max((len(line) for text in texts for line in text.split("\n")), default=0)

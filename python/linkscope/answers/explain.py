@@ -86,7 +86,7 @@ class Explained:
 
 def answer(run: Run) -> Answer:
     """Return whether each large transfer, latency and collective of a run is as fast as it should be, and why not."""
-    found = Explained(run, run_head(run), checked_results(run).filter(polars.col("outcome").is_not_null()))
+    found = _explained(run)
     outcome, headline = _verdict(found)
     shown, hidden = _findings(found, headline)
     return Answer(
@@ -102,6 +102,27 @@ def answer(run: Run) -> Answer:
     )
 
 
+def slow(run: Run) -> Finding | None:
+    """Return where a run's node is slower than it should be, as the headline says it; None where nothing is."""
+    known = run.answers.get("explain")
+    if known is not None:
+        return known.headline if known.outcome is Outcome.FAILS and known.data["problems"] else None
+    found = _explained(run)
+    return None if run.modelled or found.head.cut_short or not found.problems else _slow(found)
+
+
+def _explained(run: Run) -> Explained:
+    return Explained(run, run_head(run), checked_results(run).filter(polars.col("outcome").is_not_null()))
+
+
+def _slow(found: Explained) -> Finding:
+    """Return where the only problem is, or how many there are."""
+    if len(found.problems) == 1:
+        return place(found.problems[0], found.around.gpus)
+    facts = _counts(found, [line for one in found.problems for line in one.lines])
+    return note("explain.several", problems=len(found.problems), **facts)
+
+
 def _verdict(found: Explained) -> tuple[Outcome, Finding]:
     if found.run.modelled:
         return Outcome.UNTESTED, model_headline(found.run, found.known)
@@ -109,11 +130,8 @@ def _verdict(found: Explained) -> tuple[Outcome, Finding]:
         return Outcome.UNTESTED, note("run.incomplete")
     if found.failed:
         return Outcome.FAILS, note("explain.failed", failed=found.head.failed, cases=found.head.cases)
-    if len(found.problems) > 1:
-        facts = _counts(found, [line for one in found.problems for line in one.lines])
-        return Outcome.FAILS, note("explain.several", problems=len(found.problems), **facts)
     if found.problems:
-        return Outcome.FAILS, place(found.problems[0], found.around.gpus)
+        return Outcome.FAILS, _slow(found)
     checked = len(found.known)
     if not checked:
         return Outcome.UNTESTED, no_verdict(found.run, found.by_peers, found.left_out)

@@ -122,9 +122,9 @@ def percent_range(first: float, last: float) -> str:
 
 
 def change_range(first: float, last: float) -> str:
-    """Return "+16% to +436%", or one change where both are written alike."""
+    """Return "+16% to +436%", "up to +43%" from exactly 0, or one change where both are written alike."""
     low, high = change(first), change(last)
-    return low if low == high else f"{low} to {high}"
+    return low if low == high else f"up to {high}" if first == 0 else f"{low} to {high}"
 
 
 def count(value: int, noun: str, plural: str = "") -> str:
