@@ -219,7 +219,7 @@ def test_all_axes_together_give_unique_stable_ids_and_a_valid_plan() -> None:
     ("fields", "complaint"),
     [
         ({"sizes": None}, "sizes are missing"),
-        ({"clock": ["host", "host"]}, "clock: a value stands there twice"),
+        ({"clock": ["host", "host"]}, "clock: .* twice"),
         ({"sizes": "region"}, "wants the parameter region"),
         ({"sizes": "region", "parameters": {"region": "64x64"}}, "WIDTHxROWSxPLANES"),
         ({"x": "blocks", "show": "curve"}, "x: blocks is neither"),
@@ -227,7 +227,7 @@ def test_all_axes_together_give_unique_stable_ids_and_a_valid_plan() -> None:
         ({"flows": 100}, "flows: Expected `int` <= 64"),
         ({"environment": [{"name": "a"}, {"name": "a"}]}, "one name"),
         ({"environment": [{"name": "a", "set": {"NO GOOD": "1"}}]}, "NO GOOD"),
-        ({"source": {"on": "gpu", "first_touch": "cpu"}}, "source: first_touch is said of no memory"),
+        ({"source": {"on": "gpu", "first_touch": "cpu"}}, "source: first_touch .* memory"),
         ({"source": {"on": "gpu", "memory": "managed", "advice": "mostly"}}, "advice"),
         ({"background": [{"beside": "them", "method": "memcpy", "executor": "source"}]}, "'them' is none of"),
         ({"vendor": "intel"}, "'intel' is none of"),

@@ -258,7 +258,7 @@ def test_limits_that_an_older_version_made_hold_on(tmp_path: Path) -> None:
         ("schema: 1\nlimits:\n- match: {row: d2d}\n  least_gbps: .nan\n", "least_gbps"),
         (
             "schema: 1\nlimits:\n- match: {row: d2d}\n  least_gps: 1\n",
-            "line 4: limits[0].least_gps: there is no such field; least_gbps is one",
+            "line 4: limits[0].least_gps: no field has that name; least_gbps is one",
         ),
         ("a: &a [1, *a]", "holds itself"),
         ("limits: [1\nb: }", "is not YAML: line 2: "),

@@ -19,6 +19,8 @@ from linkscope.errors import LinkscopeError
 from linkscope.launch.engines import describe
 from linkscope.launch.job import Request, prepare
 from linkscope.machine.described import machine_names
+from linkscope.messages.catalog import sentence
+from linkscope.messages.finding import note
 from linkscope.plan.patterns import PATTERNS
 from linkscope.plan.suites import load_suite, suite_names
 from linkscope.results.calibration import kept_at
@@ -86,9 +88,9 @@ def test_bad_input_is_one_clear_line_and_exit_code_2(
 @pytest.mark.parametrize(("budget", "told"), [("60", "60s"), ("60s", None), ("1m", None)])
 def test_a_budget_without_a_unit_means_seconds_and_says_so(bench: Bench, budget: str, told: str | None) -> None:
     ended = bench.cli("run", bench.suite, "--budget", budget, "--dry-run")
-    notes = [line for line in (ended.out + ended.err).splitlines() if "without a unit" in line]
+    notes = prepare(Request(suites=(bench.suite,), budget=budget)).notes
     assert ended.code == 0
-    assert [note.split()[-1] for note in notes] == ([told] if told else [])
+    assert notes == ((sentence(note("plan.unit", given=budget, taken=told)),) if told else ())
 
 
 def test_a_missing_engine_is_one_clear_line(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -62,7 +62,7 @@ def test_progress_goes_to_standard_error_row_by_row_and_ends_with_what_to_type_n
     ended = bench.cli("run", bench.suite, "-o", "a.jsonl")
     lines = ended.err.splitlines()
     assert lines[0].startswith("6 cases on ")
-    assert lines[1].startswith("[1/1] Copies")
+    assert lines[1].startswith("[1/1] copy")
     assert "6 cases" in lines[1]
     assert "wrote a.jsonl" in lines
     commands = [shlex.split(line.partition("  ")[0])[1:] for line in lines if line.split(" ")[0].endswith("linkscope")]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 import time
 from collections import Counter
 from pathlib import Path
@@ -15,9 +16,11 @@ from launching import TINY_IDS, Bench, bench
 from result_schema import validate
 
 from linkscope.errors import LinkscopeError
-from linkscope.launch.job import ONCE, Job
+from linkscope.launch.job import Job
 from linkscope.launch.launcher.inside import JobRank
 from linkscope.launch.rounds import Rounds
+from linkscope.messages.catalog import sentence
+from linkscope.messages.finding import note
 from linkscope.plan.budget import RoundLimits
 from linkscope.plan.planned_case import PlannedCase
 from linkscope.plan.select import parse_rounds
@@ -107,10 +110,8 @@ def test_a_described_node_is_modelled_once(bench: Bench) -> None:
 
 def test_further_rounds_are_said_and_their_figures_are_not(bench: Bench) -> None:
     lines = bench.cli("run", bench.suite, "-o", "a.jsonl", "--rounds", "3").err.splitlines()
-    assert lines[0].startswith("6 cases on ")
-    assert "each in 3 rounds" in lines[0]
-    rounds = [line.partition(",")[0] for line in lines if line.startswith("round ")]
-    assert rounds[1:] == ["round 2: 6 cases", "round 3: 6 cases"]
+    rounds = [line for line in lines if line.startswith("round ")]
+    assert [re.findall(r"\d+", line)[:3] for line in rounds[1:]] == [["2", "3", "6"], ["3", "3", "6"]]
     assert sum(line.startswith("[") for line in lines) == 1
 
 
@@ -180,5 +181,5 @@ def test_ranks_say_that_rounds_which_were_asked_for_do_not_count(
     monkeypatch.setattr("linkscope.launch.launcher.inside.place", lambda *_: JobRank(0, 2, "job", again=False))
     ended = bench.cli("run", bench.suite, "--rounds", rounds, "--dry-run")
     assert ended.code == 0, ended.err
-    assert ONCE in ended.out
+    assert sentence(note("plan.once")) in " ".join(ended.out.split())
     assert (f"--rounds {rounds}" in ended.out) == overruled

@@ -28,7 +28,7 @@ class Outer(msgspec.Struct, forbid_unknown_fields=True):
     [
         ([], "Expected `object`"),
         ({}, "name: is missing"),
-        ({"name": "a", "iner": {}}, "iner: there is no such field; inner is one"),
+        ({"name": "a", "iner": {}}, "iner: no field has that name; inner is one"),
         ({"name": "a", "inner": {"word": "three"}}, "inner.word: 'three' is none of one, two"),
         ({"name": "a", "inner": [{}, {"word": ["one", "three"]}]}, "inner[1].word[1]: 'three' is none of one, two"),
         ({"name": "a", "inner": [{"share": float("nan")}]}, "inner[0].share: Expected `float`"),

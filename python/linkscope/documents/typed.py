@@ -53,7 +53,7 @@ def misfit(data: Any, form: Any, said: str) -> MisfitError:
     unknown = _UNKNOWN.fullmatch(what)
     if unknown:
         near = difflib.get_close_matches(unknown[1], [name for one in forms for name in _fields(one)], 1)
-        return MisfitError((*steps, unknown[1]), "there is no such field" + (f"; {near[0]} is one" if near else ""))
+        return MisfitError((*steps, unknown[1]), "no field has that name" + (f"; {near[0]} is one" if near else ""))
     missing = _MISSING.fullmatch(what)
     if missing:
         return MisfitError((*steps, missing[1]), "is missing")

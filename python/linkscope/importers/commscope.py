@@ -63,7 +63,7 @@ def read(source: Source) -> PeerOutput:
     found = [_figure(source, name, of_name) for name, of_name in runs.items()]
     figures = [figure for figure in found if figure is not None]
     if not figures:
-        raise source.wrong(0, "no figures of benchmarks of Comm|Scope's that are cases of linkscope")
+        raise source.wrong(0, "no results of Comm|Scope benchmarks that linkscope has")
     left = len(found) - len(figures)
     broken = [note("import.failed-benchmarks", benchmarks=failed)] if failed else []
     return PeerOutput(

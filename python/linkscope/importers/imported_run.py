@@ -49,7 +49,7 @@ def import_file(path: Path, output: Path, wanted: Wanted, command: Sequence[str]
         raise LinkscopeError(f"{output} exists: choose another -o FILE")
     peer = importers.read(Source.read(path, wanted.processes, wanted.nvls), wanted.format)
     if wanted.nvls is not None and not any(NVLS[wanted.nvls] in one.notes for one in peer.figures):
-        raise LinkscopeError(f"{path} has no figures of NCCL, of which --nvls could say anything: leave it out")
+        raise LinkscopeError(f"{path} has no results of NCCL; leave --nvls out")
     node = _node(peer, path, wanted)
     tests = dict.fromkeys([figure.test for figure in peer.figures] + [one.test for one in peer.not_run])
     cases = claimed(peer, node, tests)
@@ -105,7 +105,7 @@ def _lacking(
         taken, ran, there = len(gpus_of(case)), len(peer.gpus), len(node.of_kind("gpu"))
         if within(case, peer):
             measured = sum(flow.get("role", "measured") == "measured" for flow in case["flows"])
-            reason = f"{peer.tool} printed figures of {len(match.figures)} of the case's {measured} flows"
+            reason = f"{peer.tool} printed results of {len(match.figures)} of the case's {measured} flows"
         else:
             reason = f"{peer.tool} ran on {ran} of the {there} GPUs of {node.name}, and the case takes {taken}"
         rows.append(_start(peer, case, ", ".join(sequence_of(match.figures)), "skipped") | {"reason": reason})

@@ -120,7 +120,7 @@ def read(source: Source) -> PeerOutput:
     found = _reports(source) if of_rccl else _json(source) if of_json else _table(source)
     if of_rccl or any(gpu.name.startswith("AMD") for gpu in found.gpus):
         if source.nvls is not None:
-            raise source.wrong(0, "these are RCCL's figures, of which --nvls says nothing: leave it out")
+            raise source.wrong(0, "these are results of RCCL; leave --nvls out")
         return found
     if source.nvls is not None or not _may_be_judged(found):
         return found
@@ -166,7 +166,7 @@ def _table(source: Source) -> PeerOutput:
             launch.hosts.append(match[2])
             gpus.append(Gpu(match[5].strip(), match[4].lower()))
         elif re.match(r"#\s+size\s+count", line) and "cputime" in line:
-            raise source.wrong(number, "times of CPUs (-C): linkscope takes those of the collectives")
+            raise source.wrong(number, "times of CPUs (-C); linkscope reads times of collectives")
         elif not line.startswith("#"):
             for size, of_type, time, wrong in times_out_of_place([line]):
                 kind = kind or _kind(source, 0, source.path.stem)
@@ -191,7 +191,7 @@ def _json(source: Source) -> PeerOutput:
     for result in data["results"]:
         found = result.get("out_of_place") or {}
         if "cpu_time" in found:
-            raise source.wrong(0, "times of CPUs (-C): linkscope takes those of the collectives")
+            raise source.wrong(0, "times of CPUs (-C); linkscope reads times of collectives")
         if found:
             point = _Point(kind, result["size"], result["type"], found.get("time"), found.get("nwrong"))
             said.take(source, 0, point, launch, len(gpus))
@@ -292,7 +292,7 @@ def _output(source: Source, tool: str, version: str, gpus: Sequence[Gpu], launch
         raise source.wrong(0, f"ranks on {len(hosts)} hosts: linkscope's cases are of one")
     if not said.figures:
         why = f": {'; '.join(map(sentence, said.findings))}" if said.findings else ""
-        raise source.wrong(0, f"{tool} printed no figures out of place that linkscope takes{why}")
+        raise source.wrong(0, f"{tool} printed no out-of-place results{why}")
     return PeerOutput(
         tool,
         version,

@@ -90,7 +90,7 @@ def _json(source: Source) -> PeerOutput:
         elif test["status"] not in ("Passed", "Running") or "error" in test:
             not_run.append(_refusal(name, test["status"], test.get("error", "")))
         else:
-            raise source.wrong(0, f"nvbandwidth.testcases[{number}]: {name} has no figures: was it cut short?")
+            raise source.wrong(0, f"nvbandwidth.testcases[{number}]: {name} has no results (cut short?)")
     said = {name: str(value) for name, value in root.items() if name in _FACTS}
     host = next((host for _, host in devices if host), "")
     return _output(source, version, gpus, figures, not_run, said, host)
@@ -136,7 +136,7 @@ def _rows(source: Source, lines: Iterator[tuple[int, str]], columns: int) -> Ite
         if not words:
             return
         if len(words) != columns + 1:
-            raise source.wrong(number, f"{len(words) - 1} figures in a row of {columns}: was it cut short?")
+            raise source.wrong(number, f"{len(words) - 1} results in a row of {columns} (cut short?)")
         yield words[1:]
 
 
@@ -157,12 +157,12 @@ def _figures(source: Source, line: int, test: str, matrix: Matrix, gpus: int) ->
     """Of a test's matrices, one below the other. Of several the last is the total, and those before it its parts."""
     widths = {len(row) for row in matrix}
     if len(widths) != 1 or not 0 < min(widths) <= MOST_GPUS:
-        raise source.wrong(line, f"{test}: its rows are no matrix: was it cut short?")
+        raise source.wrong(line, f"{test}: its rows are no matrix (cut short?)")
     gpus = gpus or min(widths)
     height = gpus if len(matrix) >= gpus > 1 else 1
     blocks = [matrix[at : at + height] for at in range(0, len(matrix), height)]
     if len(blocks) not in (1, 3) or len(blocks[-1]) != height:
-        raise source.wrong(line, f"{test}: {len(matrix)} rows of {gpus} GPUs: was it cut short?")
+        raise source.wrong(line, f"{test}: {len(matrix)} rows of {gpus} GPUs (cut short?)")
     latency = "latency" in test
     for i, row in enumerate(blocks[-1]):
         for j, word in enumerate(row):
@@ -191,7 +191,7 @@ def _output(
     host: str,
 ) -> PeerOutput:
     if not figures and not not_run:
-        raise source.wrong(0, "nvbandwidth printed no figures")
+        raise source.wrong(0, "nvbandwidth printed no results")
     columns = [int(figure.column.removeprefix("gpu:")) + 1 for figure in figures]
     listed = tuple(gpus) or (Gpu(),) * max(columns, default=1)
     return PeerOutput(TOOL, version, SUITES, tuple(figures), listed, tuple(not_run), said, host)

@@ -71,7 +71,7 @@ def read(source: Source) -> PeerOutput:
         elif said.test is not None and _ROW.fullmatch(line.strip()):
             said.figures.append(_figure(source, number, line.split(), said.test, said))
     if not said.figures:
-        raise source.wrong(0, "OSU printed no figures")
+        raise source.wrong(0, "OSU printed no results")
     on_gpus = any("device" in str(figure.facts["memory"]) for figure in said.figures)
     gpus = max(int(figure.facts.get("members") or 2) for figure in said.figures) if on_gpus else 0
     return PeerOutput(TOOL, said.version, SUITES, tuple(said.figures), (Gpu(),) * min(gpus, MOST_GPUS))
@@ -118,7 +118,7 @@ def _figure(source: Source, line: int, words: Sequence[str], test: OsuBenchmark,
 def _ranging(source: Source, line: int, stats: Stats, least: float, most: float) -> Stats:
     """With the extremes of the processes' means, which are no interval."""
     if not least <= most:
-        raise source.wrong(line, "the least figure is above the largest")
+        raise source.wrong(line, "the smallest result is above the largest")
     return replace(
         stats,
         min=min(least, stats.median),

@@ -12,7 +12,7 @@ from linkscope.results.row import Stats
 from linkscope.results.stats import scaled
 
 Json = dict[str, Any]
-ALIKE = "the tool gives one figure of all flows: each is taken to have the same share"
+ALIKE = "the tool prints one result for all flows; each gets the same share"
 
 
 def outcome(case: Json, figures: Mapping[int, Figure]) -> Json | None:

@@ -18,7 +18,7 @@ _TITLE = re.compile(
     r"(?:(Uni|Bi)directional )?P2P=(Enabled|Disabled) (Bandwidth|Latency) ?(?:\(P2P (Writes|Reads)\) )?Matrix .*"
 )
 _HEAD = re.compile(r"\s*(D\\D|GPU|CPU)((?: +\d+)+) *")
-_ASSUMED = "p2pBandwidthLatencyTest prints neither its size nor --sm_copy: 40 million ints by copy engines are taken"
+_ASSUMED = "p2pBandwidthLatencyTest prints no size: 40 million ints by copy engines are assumed"
 
 
 @dataclass(frozen=True)
@@ -57,7 +57,7 @@ def read(source: Source) -> PeerOutput:
                 apart = [one for one in cells if _told(title, one, connected)]
                 figures += _figures(source, number, title, match[1], apart)
     if not figures:
-        raise source.wrong(0, f"{TOOL} printed no figures between two GPUs")
+        raise source.wrong(0, f"{TOOL} printed no results between two GPUs")
     count = 1 + max(int(name.removeprefix("gpu:")) for one in figures for name in (one.row, one.column))
     listed = gpus if len(gpus) >= count else [Gpu()] * count
     return PeerOutput(TOOL, "", SUITES, tuple(figures), tuple(listed))

@@ -92,8 +92,8 @@ class PeerOutput:
 
 
 NVLS = {
-    "on": "NCCL, NVLink SHARP as it chooses, as the import was told",
-    "off": "NCCL, no NVLink SHARP, as the import was told",
+    "on": "NCCL chose whether to use NVLink SHARP (--nvls on)",
+    "off": "NCCL without NVLink SHARP (--nvls off)",
 }
 """What a figure's notes say where the user said it, as those of linkscope's own runs do."""
 
@@ -169,7 +169,7 @@ class Source:
         """A figure above 0 that ``word`` says. Raises LinkscopeError."""
         value = plain_number(word)
         if value is None or not _LEAST_TIME < value < LARGEST:
-            raise self.wrong(line, f"{what} is {str(word)[:40]!r}, no figure above 0")
+            raise self.wrong(line, f"{what} is {str(word)[:40]!r}, no number above 0")
         return value
 
     def whole(self, word: object, line: int, what: str, most: int = 1 << 50) -> int:

@@ -66,7 +66,7 @@ def read(source: Source) -> PeerOutput:
         elif (match := _ROW.fullmatch(line)) and tables:
             last = _take(source, number, tables[-1], match, last)
     if size is None:
-        raise source.wrong(0, "no line Bytes Per Direction: was it cut short?")
+        raise source.wrong(0, "no line Bytes Per Direction (cut short?)")
     figures = [replace(figure, size=size) for table in tables for figure in _figures(source, table)]
     if not figures:
         raise source.wrong(0, "TransferBench printed no transfers that GPUs drive")
@@ -86,7 +86,7 @@ def _take(source: Source, number: int, table: _Table, match: re.Match[str], last
     """Takes a line of figures; min, max and sd stand below the direction that they are of, which is returned."""
     words = match[4].split()
     if len(words) != len(table.devices) or not 0 < len(words) <= 2 * MOST_GPUS:
-        raise source.wrong(number, f"{len(words)} figures of {len(table.devices)} devices: was it cut short?")
+        raise source.wrong(number, f"{len(words)} results of {len(table.devices)} devices (cut short?)")
     kind = match[3] if match[3] in ("->", "<-", "<->") else f"{last} {match[3]}"
     values = dict(zip(table.devices, words, strict=True))
     table.lines[f"{_KINDS[match[1]]}:{int(match[2])}", kind] = (number, values)

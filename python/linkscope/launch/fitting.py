@@ -8,6 +8,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from linkscope.errors import LinkscopeError
+from linkscope.messages.catalog import sentence
+from linkscope.messages.finding import note
 from linkscope.plan.budget import (
     DEFAULT_ROUNDS,
     Costs,
@@ -70,20 +72,15 @@ def fitted_to(
     once, before = least_s(runnable, known), parse_duration(budget) - left
     if runnable and len(out) == len(runnable):
         raise LinkscopeError(f"a budget of {budget} is too short for any case: all need about {_seconds(once, before)}")
-    reason = f"left out: a budget of {budget} is too short for it"
+    reason = f"a budget of {budget} is too short"
     kept = [replace(one, skip=reason, left_out=True) if one.id in out else one for one in planned]
     notes = []
     if out:
-        notes.append(
-            f"{budget} are too short: all {len(runnable)} cases once need about {_seconds(once, before)}; "
-            f"{len(out)} {'is' if len(out) == 1 else 'are'} left out, which tell least for their time"
-        )
+        facts = {"budget": budget, "cases": len(runnable), "needed": _seconds(once, before), "left_out": len(out)}
+        notes.append(sentence(note("plan.short-budget", **facts)))
     elif visits < rounds.least:
-        usual = _seconds(rounds.least * once, before)
-        notes.append(
-            f"{budget} allow one round of {len(runnable)} cases, not the usual {rounds.least} ({usual}): "
-            "most intervals will say nothing of other runs"
-        )
+        facts = {"budget": budget, "rounds": rounds.least, "needed": _seconds(rounds.least * once, before)}
+        notes.append(sentence(note("plan.one-round", **facts)))
     within = RoundLimits(visits, MOST_ROUNDS if rounds == DEFAULT_ROUNDS else max(rounds.most, visits))
     found = fitted(kept, precision, within, known, _PLANNED * left)
     return replace(found, deadline=deadline, notes=tuple(notes))

@@ -33,6 +33,7 @@ from linkscope.machine.node import Node
 from linkscope.machine.paths import Paths
 from linkscope.machine.state import MachineState, read_state
 from linkscope.messages.catalog import sentence
+from linkscope.messages.finding import note
 from linkscope.plan.budget import DEFAULT_ROUNDS, Costs, RoundLimits, SamplingOptions, estimate_s, modelled_s, row_of
 from linkscope.plan.expand import expand
 from linkscope.plan.keyword import picked
@@ -208,12 +209,12 @@ def _unit_notes(request: Request) -> list[str]:
     """What a budget without unit was taken for."""
     if request.budget is None or with_unit(request.budget) == request.budget:
         return []
-    return [f"a budget without a unit means seconds: {with_unit(request.budget)}"]
+    return [sentence(note("plan.unit", given=request.budget, taken=with_unit(request.budget)))]
 
 
 def _size_notes(request: Request, cases: Sequence[PlannedCase]) -> list[str]:
     """Of ranges whose end is no step, where they end; and suite rows that have sizes of their own."""
-    ends = [f"sizes: {one}, the last step within" for one in early_ends(request.sizes or "")]
+    ends = [sentence(note("plan.sizes-end", range=one)) for one in early_ends(request.sizes or "")]
     others = other_sizes((one.case for one in cases), request.sizes)
     return [*ends, *(f"suite rows {one}" for one in others)]
 
@@ -223,8 +224,8 @@ def _suite_notes(suites: Sequence[Suite], cases: Sequence[PlannedCase], node: No
     had = {one.case["suite"] for one in cases}
     lacking = [suite for suite in suites if suite.name not in had and suite.rows] if had else []
     of_gpus = {suite.name for suite in lacking if not node.of_kind("gpu") and all(row.needs_gpu for row in suite.rows)}
-    why = {suite.name: "needs GPUs" if suite.name in of_gpus else "none fits devices and options" for suite in lacking}
-    return [f"suite {name} has no case here: {reason}" for name, reason in why.items()]
+    codes = {one.name: "plan.no-case-gpu" if one.name in of_gpus else "plan.no-case" for one in lacking}
+    return [sentence(note(code, suite=name)) for name, code in codes.items()]
 
 
 def _neighbour_notes(node: Node, state: MachineState | None) -> list[str]:
@@ -237,21 +238,14 @@ def _neighbour_notes(node: Node, state: MachineState | None) -> list[str]:
 def _host_notes(launching: LaunchOptions) -> list[str]:
     """Which of the hosts that were named have no address here: no error, as ssh and Slurm have names of their own."""
     absent = unresolved(launching.peers)
-    told = "no address is known here: mistyped, unless ssh's configuration or Slurm knows the name"
-    return [f"{', '.join(absent)}: {told}"] if absent else []
-
-
-ONCE = (
-    "started as ranks, whose processes come once: every case is measured once, so intervals hold within this run; "
-    "`linkscope run` without mpiexec or srun before it starts processes anew for each of three rounds"
-)
+    return [sentence(note("plan.no-address", hosts=absent))] if absent else []
 
 
 def _once_notes(request: Request) -> list[str]:
     """What ranks mean for the rounds, and for the number of them that was asked for."""
     asked = parse_rounds(request.rounds) if request.rounds else RoundLimits()
-    overruled = [] if asked == RoundLimits() else [f"--rounds {request.rounds} does not count here: it is one round"]
-    return [*overruled, ONCE]
+    overruled = [] if asked == RoundLimits() else [sentence(note("plan.rounds-ignored", rounds=request.rounds))]
+    return [*overruled, sentence(note("plan.once"))]
 
 
 def _once() -> bool:

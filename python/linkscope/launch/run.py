@@ -245,7 +245,7 @@ class _RunUnderWay:
                 reason = f"no sign of life for {silent_s:.0f} s when the budget of {budget} ended"
                 self._take(0, outcome(case.case, "failed", reason, self.job.backend, silent_s))
             else:
-                self._skip(0, replace(case, left_out=True), f"left out: the budget of {budget} was used up")
+                self._skip(0, replace(case, left_out=True), f"the budget of {budget} was used up")
 
     def learn(self) -> None:
         """Keeps what the visits took for the next run."""
@@ -336,8 +336,8 @@ def _check_variables(before: RunFile, job: Job) -> None:
     own = [suite for suite in job.request.suites if suite not in suite_names() and job.request.workload is None]
     if names and own:
         raise LinkscopeError(
-            f"{before.path} asks for {' '.join(own)}, which sets {', '.join(names)}: a file sets no variables; "
-            f"`linkscope run {shlex.join(job.request.suites)} --resume -o {before.path}`, if you mean it"
+            f"{before.path} sets variables by {' '.join(own)}; to allow it: "
+            f"linkscope run {shlex.join(job.request.suites)} --resume -o {before.path}"
         )
 
 

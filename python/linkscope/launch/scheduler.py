@@ -191,7 +191,7 @@ def _notes(launcher: Launcher, processes: int) -> tuple[str, ...]:
     told = launcher.spread(processes)
     return (
         *launcher.notes,
-        *([f"a process on each named host: {launcher.name} is told {' '.join(told)}"] if told else []),
+        *([f"one process on each host: {launcher.name} gets {' '.join(told)}"] if told else []),
     )
 
 

@@ -98,9 +98,9 @@ class Node(Displayed):
         if len(ids) > MOST_DEVICES or len(self.links) > MOST_LINKS:
             return f"{len(ids)} devices and {len(self.links)} links are more than any node has"
         if not ids:
-            return "no device stands there"
+            return "no device is named"
         if len(set(ids)) < len(ids):
-            return "a device stands there twice"
+            return "a device is named twice"
         if any(_DEVICE_ID.fullmatch(device.id) is None for device in self.devices):
             return "a device is neither gpu:N nor numa:N nor switch:NAME"
         if any(device.kind != device.id.partition(":")[0] for device in self.devices):

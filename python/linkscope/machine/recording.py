@@ -67,7 +67,7 @@ def load_recording(path: str | Path) -> Recording:
         raise LinkscopeError(f"cannot read the machine recording {path}: {error}") from error
     if not isinstance(data, dict) or data.get("format") != FORMAT or data.get("version") != VERSION:
         raise LinkscopeError(
-            f"{path} is not a machine recording of version {VERSION}: make one with linkscope.machine.recording.record"
+            f"{path} is not a machine recording of version {VERSION}; linkscope.machine.recording.record makes one"
         )
     return Recording(data["origin"], data["description"], RecordedFiles.from_json(data["files"]), data["nvml"])
 

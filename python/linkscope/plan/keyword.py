@@ -37,7 +37,7 @@ def _with_all(cases: Sequence[PlannedCase], words: str, suites: Sequence[Suite])
         before, bare = found, word.strip()
         found = [one for one in before if _has(one, bare)]
         if not found and len(before) < len(cases) and any(_has(one, bare) for one in cases):
-            raise LinkscopeError(f"-k: no case has all of {words.strip()!r}: with `or` those that have either run")
+            raise LinkscopeError(f"-k: no case has all of {words.strip()!r}: write `or` for either")
         if not found:
             raise _nothing_with(bare, before, [row for row in absent if bare and bare in row.name.lower()])
     return found
@@ -70,7 +70,7 @@ def _nothing_with(word: str, cases: Sequence[PlannedCase], absent: Sequence[Suit
     if near and (spelt or not elsewhere):
         hint = f"did you mean {' or '.join(near)}?"
     elif elsewhere:
-        hint = f"`linkscope run {elsewhere}` has such cases"
+        hint = f"`linkscope run {elsewhere}` has some"
     else:
         hint = "--dry-run lists the rows that cases are named after"
     return LinkscopeError(f"-k: no case has {word!r} in its id, title or another tool's name for it: {hint}")

@@ -89,7 +89,7 @@ def _no_suite(name: str) -> LinkscopeError:
         return instead
     picking = suite_with(name, suites)
     if picking:
-        return LinkscopeError(f"unknown suite {name!r}: `linkscope run {picking}` has such cases")
+        return LinkscopeError(f"unknown suite {name!r}: `linkscope run {picking}` has cases with that name")
     return nearly_meant(name, suites) or unknown(
         "suite", name, suite_names(), "linkscope list suites", "give a file name.yaml"
     )
@@ -183,7 +183,7 @@ def _refuse_incomplete(data: Json) -> None:
     for end in ("source", "destination"):
         alone = _OF_MEMORY.intersection(data.get(end, ()))
         if alone and "memory" not in data[end]:
-            raise LinkscopeError(f"{end}: {min(alone)} is said of no memory: name the memory")
+            raise LinkscopeError(f"{end}: {min(alone)} needs a memory")
         for advice in _words(data.get(end, {}).get("advice", ())):
             if not re.match(ADVICE, advice):
                 raise LinkscopeError(f"{end}: advice {advice!r} is neither none nor words of memory advice joined by +")
@@ -195,7 +195,7 @@ def _refuse_repeated(fields: Json) -> None:
     for name in sorted(_DISTINCT.intersection(fields)):
         values = fields[name]
         if isinstance(values, list) and len(set(values)) < len(values):
-            raise LinkscopeError(f"{name}: a value stands there twice")
+            raise LinkscopeError(f"{name}: a value is named twice")
 
 
 def _row(suite: str, data: Json) -> SuiteRow:
@@ -250,7 +250,7 @@ def _contradiction(row: SuiteRow, data: Json) -> str | None:
     if not {"one", "each"}.issuperset(row.processes):
         return "processes: a number is for the members of a collective: the two ends are in one process or in two"
     if {"bus", "algorithm"} & set(row.figures):
-        return f"figure: {' and '.join(row.figures)}: only collectives have an algorithm's and a bus bandwidth"
+        return f"figure: {' and '.join(row.figures)}: only collectives have an algorithm and a bus bandwidth"
     if row.x not in ("bytes", "flows", "gpus", *row.parameters):
         return f"x: {row.x} is neither bytes, flows nor gpus, nor one of its parameters"
     if row.x == "gpus" and row.pattern not in GROWING:

@@ -44,7 +44,7 @@ def workload_row(suite: str, data: Json, variants: tuple[Variant, ...]) -> Workl
         raise LinkscopeError(f"baseline: environment {row.baseline.variant!r} is none of the row's")
     for name, values in (("memory", row.memories), ("state", row.states)):
         if len(set(values)) < len(values):
-            raise LinkscopeError(f"{name}: a value stands there twice")
+            raise LinkscopeError(f"{name}: a value is named twice")
     return row
 
 

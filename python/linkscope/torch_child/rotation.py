@@ -19,7 +19,7 @@ ONE_SLOT = "repeats one slot: caches may serve it"
 def slots(regime: Regime, size: int, devices: Iterable[FlowDevice]) -> tuple[int, list[str]]:
     """Pieces of ``size`` bytes that calls take in turn, and remarks on that for the row. Raises ChildError."""
     if regime.cache == "flushed":
-        raise unsupported("PyTorch has no way to flush caches: warm or rotated")
+        raise unsupported("PyTorch cannot flush caches; warm or rotated")
     if regime.cache == "warm" or size == 0:
         return 1, []
     through = max(

@@ -152,7 +152,7 @@ def largest_that_fits(bytes_per_rank: int, ranks: int) -> HaloDeck:
     least = next(iter(DECKS.values()))
     raise LinkscopeError(
         f"{bytes_per_rank >> 20} MiB for each of {ranks} ranks are too few even for {least.name}, "
-        f"{least.cells[0]} x {least.cells[1]} cells: name fewer cells"
+        f"{least.cells[0]} x {least.cells[1]} cells; name fewer cells"
     )
 
 

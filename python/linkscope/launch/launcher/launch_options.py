@@ -29,10 +29,7 @@ MPI_VARIABLE = "LINKSCOPE_MPI"
 """The MPI library or adapter that engines load, instead of looking for one."""
 FIND_MPIEXEC = "`pip install mpich`, or name one with --launcher-command"
 
-_NO_SLURM = (
-    "type this where `salloc` or `sbatch` works, inside of a job (docs/processes.md has a script); "
-    "on this host linkscope needs no option for the launcher"
-)
+_NO_SLURM = "run inside a job of `salloc` or `sbatch`, or leave --launcher out"
 
 
 @dataclass(frozen=True)
@@ -175,7 +172,7 @@ def requirement(cases: Iterable[Json], size: int) -> str | None:
     """Why a job of ``size`` ranks has nothing to do, if so."""
     if any(int(case.get("processes", 1)) == size for case in cases):
         return None
-    return f"started as {size} ranks, and no case here wants {size} processes: start it with as many as its cases want"
+    return f"no case here has {size} processes; start as many ranks as cases have"
 
 
 def _several_hosts(environment: Mapping[str, str]) -> bool:

@@ -47,7 +47,7 @@ class Srun:
     def notes(self) -> tuple[str, ...]:
         told = "SLURM_MPI_TYPE" in os.environ or any(word.startswith("--mpi") for word in self.words)
         if not told and _default_mpi() == "none":
-            return ("srun is not told --mpi, and Slurm's default is none: MPI needs one of those of `srun --mpi=list`",)
+            return ("srun has no --mpi, and Slurm's default is none; `srun --mpi=list` lists them",)
         return ()
 
     def spread(self, processes: int) -> tuple[str, ...]:
