@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 from linkscope.figures.columns import RATE
 from linkscope.figures.run import Run
@@ -25,20 +25,16 @@ _NO_PEER_ACCESS = "no peer access"
 _FABRICS = ("nvlink", "xgmi")
 """Kinds of links over which GPUs always reach each other."""
 _GPU = re.compile(r"gpu:\d+")
-
-
 _LINKS = {"nvidia": ("explain.check-nvlink", "explain.check-fabric-manager"), "amd": ("explain.check-xgmi",)}
 _PCIE = {"": ("explain.check-pcie", "explain.check-slot")}
 
 
-@dataclass(frozen=True)
-class KnownCause:
+class KnownCause(NamedTuple):
     """Why results of a GPU are slow. ``finding``: an error whose ``where`` are the devices; equal ones of several GPUs
-    are one cause. ``explains``: which results. ``evidence``: what else says so."""
+    are one cause. ``explains``: which results."""
 
     finding: Finding
     explains: Callable[[Line], bool]
-    evidence: tuple[Finding, ...] = ()
 
 
 class RunSurroundings:
@@ -48,9 +44,8 @@ class RunSurroundings:
         self.run = run
         self.checked = checked
         self.gpus = [gpu.id for gpu in run.node.of_kind("gpu")]
-        self.vendor = vendor_of(run.node, str(run.header.get("engine", {}).get("backend", ""))) or named_vendor(
-            run.node
-        )
+        backend = str(run.header.get("engine", {}).get("backend", ""))
+        self.vendor = vendor_of(run.node, backend) or named_vendor(run.node)
 
     def gpu(self, name: str) -> GpuState:
         """Return a GPU as it was last seen, with all that slowed it and all processes that were there at any time."""
@@ -98,94 +93,77 @@ def gpus_of(where: Iterable[str]) -> list[str]:
     return list(dict.fromkeys(gpu for place in where for gpu in _GPU.findall(place)))
 
 
-def causes(around: RunSurroundings, gpu: str) -> Iterator[KnownCause]:
-    """Yield what is known to slow this GPU's paths, the most specific first."""
+def causes(around: RunSurroundings, gpu: str) -> list[KnownCause]:
+    """Return what is known to slow this GPU's paths, the most specific first."""
     state = around.gpu(gpu)
-    found = (*_pcie(state), *_fabric(around, gpu), *_numa(around, gpu), *_shared(state))
-    found += (*_ecc(around, state), *_clocks(state))
-    for cause in found:
-        yield cause if cause.finding.where else replace(cause, finding=replace(cause.finding, where=(gpu,)))
-
-
-def _pcie(state: GpuState) -> Iterator[KnownCause]:
-    if state.lanes_lacking:
-        lanes, most = state.lanes_lacking
-        yield KnownCause(error("explain.pcie-narrow", lanes=lanes, most=most), _over_pcie)
-    if state.generation_lacking:
-        generation, most = state.generation_lacking
-        yield KnownCause(error("explain.pcie-slow", generation=generation, most=most), _over_pcie)
-    if state.acs_redirect:
-        yield KnownCause(error("explain.acs"), lambda line: line["kind"] == "peer" and _over_pcie(line))
-    if state.translated:
-        yield KnownCause(error("explain.iommu-translates", type=state.iommu), _over_pcie)
-
-
-def _over_pcie(line: Line) -> bool:
-    return str(line["link"]).startswith("pcie")
-
-
-def _fabric(around: RunSurroundings, gpu: str) -> Iterator[KnownCause]:
-    pairs = around.cut_with(gpu)
-    if pairs:
-        yield no_peer_access(pairs)
+    lanes, most_lanes = state.lanes_lacking or (0, 0)
+    generation, newest = state.generation_lacking or (0, 0)
+    cut = around.cut_with(gpu)
     down = around.down.get(gpu)
-    if down:
-        facts = {"down": down.down, "built": down.built, "left": down.built - down.down, "link": down.kind}
-        yield KnownCause(error("explain.links-down", **facts), lambda line: line["kind"] == "peer")
-
-
-def no_peer_access(pairs: Sequence[frozenset[str]]) -> KnownCause:
-    """Return the cause of GPUs that cannot reach each other: copies go through the host."""
-    where = tuple(sorted({gpu for pair in pairs for gpu in pair}))
-    named = ["<>".join(sorted(pair)) for pair in pairs]
-    found = replace(error("explain.no-peer-access", pairs=sorted(named)), where=where)
-    return KnownCause(found, lambda line: line["kind"] == "peer" and frozenset(line["gpus"]) in pairs)
-
-
-def _numa(around: RunSurroundings, gpu: str) -> Iterator[KnownCause]:
-    """Yield NUMA nodes that reach the GPU faster than the one that should be nearest."""
     near = f"numa:{around.run.node.device(gpu).numa}"
+    nearer = _nearer(around, gpu, near)
+    alone_with_ecc = state.ecc and any(around.gpu(other).ecc is False for other in around.gpus)
+    watts, default = state.power_cap_w, state.power_default_w
+    known: tuple[tuple[object, Finding, Callable[[Line], bool]], ...] = (
+        (state.lanes_lacking, error("explain.pcie-narrow", lanes=lanes, most=most_lanes), _over_pcie),
+        (state.generation_lacking, error("explain.pcie-slow", generation=generation, most=newest), _over_pcie),
+        (state.acs_redirect, error("explain.acs"), lambda line: _of_peers(line) and _over_pcie(line)),
+        (state.translated, error("explain.iommu-translates", type=state.iommu), _over_pcie),
+        (cut, no_peer_access(cut), lambda line: _of_peers(line) and frozenset(line["gpus"]) in cut),
+        (down, error("explain.links-down", **_links(down)), _of_peers),
+        (
+            nearer,
+            error("explain.numa-nearer", near=near, nearer=nearer, least=FARTHER),
+            lambda line: near in _ends(line),
+        ),
+        (state.mig, error("explain.mig"), lambda line: not _of_peers(line)),
+        (state.processes, error("explain.other-processes", processes=state.processes), lambda line: True),
+        (alone_with_ecc, error("explain.ecc"), lambda line: bool(line["kind"] == "local")),
+        (state.slowed_by, error("explain.throttled", reasons=state.slowed_by), _by_clock),
+        (state.capped, error("explain.power-cap", watts=watts, default=default), _by_clock),
+    )
+    return [KnownCause(replace(found, where=found.where or (gpu,)), of) for holds, found, of in known if holds]
+
+
+def no_peer_access(pairs: Sequence[frozenset[str]]) -> Finding:
+    """Return that GPUs cannot reach each other: copies go through the host."""
+    found = error("explain.no-peer-access", pairs=sorted("<>".join(sorted(pair)) for pair in pairs))
+    return replace(found, where=tuple(sorted({gpu for pair in pairs for gpu in pair})))
+
+
+def _links(down: LinksDown | None) -> Mapping[str, Any]:
+    if down is None:
+        return {}
+    return {"down": down.down, "built": down.built, "left": down.built - down.down, "link": down.kind}
+
+
+def _nearer(around: RunSurroundings, gpu: str, near: str) -> list[str]:
+    """Return the NUMA nodes that reach a GPU faster than ``near``, which should be the nearest."""
     mine = [line for line in around.checked if line["kind"] == "host" and gpu in line["gpus"] and line["unit"] == RATE]
-    nearest = {_comparable(line): line for line in mine if _numa_of(line) == near}
-    faster = {
-        _numa_of(line)
-        for line in mine
-        if (other := nearest.get(_comparable(line))) and line["value_low"] > (1 + FARTHER) * other["value_high"]
-    }
-    if faster:
-        found = error("explain.numa-nearer", near=near, nearer=sorted(faster), least=FARTHER)
-        yield KnownCause(found, lambda line: line["kind"] == "host" and near in (line["source"], line["destination"]))
+    nearest = {_comparable(line): line for line in mine if near in _ends(line)}
+    return sorted(
+        {
+            next(end for end in _ends(line) if end != gpu)
+            for line in mine
+            if (other := nearest.get(_comparable(line))) and line["value_low"] > (1 + FARTHER) * other["value_high"]
+        }
+    )
 
 
 def _comparable(line: Line) -> tuple[Any, ...]:
     return tuple(line[name] for name in ("row", "movement", "way", "memories", "bytes"))
 
 
-def _numa_of(line: Line) -> str:
-    return next(str(line[end]) for end in ("source", "destination") if not line[end].startswith("gpu:"))
+def _ends(line: Line) -> tuple[str, str]:
+    return line["source"], line["destination"]
 
 
-def _shared(state: GpuState) -> Iterator[KnownCause]:
-    if state.mig:
-        yield KnownCause(error("explain.mig"), lambda line: line["kind"] != "peer")
-    if state.processes:
-        yield KnownCause(error("explain.other-processes", processes=state.processes), lambda line: True)
+def _of_peers(line: Line) -> bool:
+    return bool(line["kind"] == "peer")
 
 
-def _ecc(around: RunSurroundings, state: GpuState) -> Iterator[KnownCause]:
-    if state.ecc and any(around.gpu(gpu).ecc is False for gpu in around.gpus):
-        yield KnownCause(error("explain.ecc"), lambda line: line["kind"] == "local")
-
-
-def _clocks(state: GpuState) -> Iterator[KnownCause]:
-    evidence: tuple[Finding, ...] = ()
-    if state.clock_mhz is not None and state.clock_max_mhz is not None:
-        evidence = (note("explain.clock", gpu=state.id, clock=state.clock_mhz, most=state.clock_max_mhz),)
-    if state.slowed_by:
-        yield KnownCause(error("explain.throttled", reasons=state.slowed_by), _by_clock, evidence)
-    if state.capped:
-        facts = {"watts": state.power_cap_w, "default": state.power_default_w}
-        yield KnownCause(error("explain.power-cap", **facts), _by_clock, evidence)
+def _over_pcie(line: Line) -> bool:
+    return str(line["link"]).startswith("pcie")
 
 
 def _by_clock(line: Line) -> bool:
@@ -212,19 +190,24 @@ _CHECKS: Mapping[str, Mapping[str, tuple[str, ...]]] = {
     "explain.slow-method": {"": ("explain.check-engine",)},
     "explain.slow-library": {"": ("explain.check-library",)},
     "explain.unchecked-links": {"": ("explain.check-links",)},
-}
-"""Cause -> vendor ("": any) -> what to look at."""
-_OF_KIND: Mapping[str, Mapping[str, tuple[str, ...]]] = {
     "peer": _LINKS,
     "host": _PCIE,
     "local": {"nvidia": ("explain.check-memory",), "amd": ("explain.check-amd-clock",)},
 }
-"""The same of a cause that is unknown, by kind of path."""
+"""Cause, or kind of path where the cause is unknown -> vendor ("": any) -> what to look at."""
+
+
+def clocks(around: RunSurroundings, cause: Finding) -> Iterator[Finding]:
+    """Yield the clocks of the GPUs that a cause slows by them."""
+    if cause.code in ("explain.throttled", "explain.power-cap"):
+        for state in map(around.gpu, cause.where):
+            if state.clock_mhz is not None and state.clock_max_mhz is not None:
+                yield note("explain.clock", gpu=state.id, clock=state.clock_mhz, most=state.clock_max_mhz)
 
 
 def checks(around: RunSurroundings, cause: Finding, kind: str) -> Iterator[Finding]:
     """Yield what would show or mend a cause: of the vendor's GPUs there are, as commands that run."""
-    chosen = _CHECKS.get(cause.code) or _OF_KIND[kind]
+    chosen = _CHECKS.get(cause.code) or _CHECKS[kind]
     codes = (*chosen.get(around.vendor or "", ()), *chosen.get("", ()))
     gpu = next(iter(gpus_of(cause.where)), "")
     device = around.run.node.device(gpu) if gpu in around.gpus else None

@@ -10,7 +10,7 @@ from typing import Any
 import polars
 
 from linkscope.answers.answer import Answer, Outcome, Table
-from linkscope.answers.causes import Line, RunSurroundings, checks
+from linkscope.answers.causes import Line, RunSurroundings, checks, clocks
 from linkscope.answers.checked_results import PEERS_SOURCE, checked_results
 from linkscope.answers.expectation import missing
 from linkscope.answers.explain_tables import of_problem, of_results, slowest, steps
@@ -202,7 +202,7 @@ def _findings(found: Explained, headline: Finding) -> tuple[list[Finding], list[
 
 def _grounds(found: Explained, problem: Slowdown) -> Iterator[Finding]:
     """Yield what shows a problem, what is not slow beside it, and what to look at."""
-    yield from problem.evidence
+    yield from (*problem.evidence, *clocks(found.around, problem.cause))
     if problem.lines:
         worst = max((line for line in problem.lines if problem.late or line["unit"] == RATE), key=missing)
         said = _said("explain.evidence-rate", "explain.evidence-time", worst)

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from statistics import median
 from typing import Literal
 
+import polars
+
 from linkscope.answers.answer import Outcome
 from linkscope.answers.causes import KnownCause, Line, RunSurroundings, causes, gpus_of, no_peer_access
-from linkscope.answers.crowds import SharedPath, crowds
 from linkscope.answers.expectation import missing
 from linkscope.figures.columns import RATE
+from linkscope.figures.run import Run
 from linkscope.machine.nominal import NVSWITCH
-from linkscope.messages.finding import Finding, error
+from linkscope.machine.paths import Traffic
+from linkscope.messages.finding import Finding, error, note
+from linkscope.results.row import Row
 
 Arrow = Literal["<->", "->", "<-", ""]
 _LOCATED = 0.8
@@ -24,6 +28,8 @@ _WHOLE = 0.2
 """How far from a whole number of links what is missing may be."""
 _HALVED = 0.06
 """How far from a half, a quarter or an eighth of a PCIe link a rate may be that is put down to its width."""
+_CROWDED = 0.7
+"""Share of what the least hindered GPU keeps: recorded and modelled nodes keep alike within 4%."""
 
 
 @dataclass(frozen=True)
@@ -55,16 +61,16 @@ def problems(around: RunSurroundings) -> list[Slowdown]:
     for sharing in _known(around, left):
         found.append(_of_cause(sharing, around.gpus))
         left = _without(left, found[-1].lines)
-    for some in _slow_methods(_open(checked, left)):
-        found.append(_of_method(some))
-        left = _without(left, some)
+    for one in _slow_methods(_open(checked, left)):
+        found.append(one)
+        left = _without(left, one.lines)
     for rates in (True, False):
         for kind in ("peer", "host", "local"):
             alike = [line for line in checked if line["kind"] == kind and (line["unit"] == RATE) == rates]
             keys = {line["key"] for line in alike}
             still = [line for line in left if line["key"] in keys and not _is_told(line, found)]
             found += _unknown(around, kind, still, _open(alike, left))
-    found += [_of_crowd(one, around) for one in crowds(around.run, checked)]
+    found += _crowds(around.run, checked)
     found += _unreachable(around, found)
     found += _slow_collectives(around, found)
     return sorted(found, key=lambda one: (one.at_once, -one.cost))
@@ -96,35 +102,27 @@ def _known(around: RunSurroundings, slow: Sequence[Line]) -> Iterator[list[tuple
 
 def _of_cause(sharing: Sequence[tuple[KnownCause, list[Line]]], gpus: Sequence[str]) -> Slowdown:
     named = {gpu for cause, _ in sharing for gpu in cause.finding.where}
-    where = tuple(gpu for gpu in gpus if gpu in named)
     lines = [line for _, explained in sharing for line in explained]
-    found = _problem(where, replace(sharing[0][0].finding, where=where), lines)
-    return replace(found, evidence=tuple(one for cause, _ in sharing for one in cause.evidence))
+    return _problem([gpu for gpu in gpus if gpu in named], sharing[0][0].finding, lines)
 
 
-def _slow_methods(lines: Sequence[Line]) -> list[list[Line]]:
-    """Return the slow results of each method that is slow wherever it was checked, on paths where another is not."""
+def _slow_methods(lines: Sequence[Line]) -> Iterator[Slowdown]:
+    """Yield each method that is slow wherever it was checked, on paths where another is not."""
     of_methods: dict[str, list[Line]] = {}
     for line in lines:
         if line["outcome"] and line["unit"] == RATE:
             of_methods.setdefault(line["method"], []).append(line)
     slow = {
-        name: some
+        name
         for name, some in of_methods.items()
         if len({line["kind"] for line in some}) > 1 and sum(map(_fails, some)) >= _EVERYWHERE * len(some)
     }
-    fine = {tuple(line["gpus"]) for name, some in of_methods.items() if name not in slow for line in some
-            if not _fails(line)}  # fmt: skip
-    return [
-        [line for line in some if _fails(line)]
-        for some in slow.values()
-        if all(tuple(line["gpus"]) in fine for line in some)
-    ]
-
-
-def _of_method(slow: Sequence[Line]) -> Slowdown:
-    where = tuple(_gpus(slow))
-    return _problem(where, replace(error("explain.slow-method", method=slow[0]["method"]), where=where), slow)
+    others = (line for name, some in of_methods.items() if name not in slow for line in some)
+    fine = {tuple(line["gpus"]) for line in others if not _fails(line)}
+    for name, some in of_methods.items():
+        if name in slow and all(tuple(line["gpus"]) in fine for line in some):
+            hit = [line for line in some if _fails(line)]
+            yield _problem(_gpus(hit), error("explain.slow-method", method=name), hit)
 
 
 def _is_told(line: Line, found: Iterable[Slowdown]) -> bool:
@@ -227,11 +225,58 @@ def _likely_pcie(slow: Sequence[Line]) -> Finding | None:
     return None
 
 
-def _of_crowd(one: SharedPath, around: RunSurroundings) -> Slowdown:
-    return Slowdown(
-        one.gpus, replace(error("explain.shared-link"), where=one.gpus), (), one.lost, ("host",), at_once=True,
-        evidence=(one.evidence,), ids=(one.id,),
-    )  # fmt: skip
+def _crowds(run: Run, checked: Iterable[Line]) -> list[Slowdown]:
+    """Return GPUs that slow one another down on the way to the host more than other GPUs of the same case do: one
+    problem for each set of GPUs, of the case that shows it best.
+
+    Cases have one flow for each GPU, all one way. GPUs that are slow alone are left out, unless all are.
+    """
+    alone = {
+        (line["source"], line["destination"], line["method"]): line
+        for line in checked
+        if line["kind"] == "host" and line["flows"] == 1 and line["line_gbps"]
+    }
+    several = run.results.filter(
+        polars.col("status") == "ok", polars.col("flows") >= 3, polars.col("background") == 0, polars.col("hosts") == ""
+    )
+    found: dict[tuple[str, ...], Slowdown] = {}
+    for name in several["id"].unique(maintain_order=True):
+        one = _crowd(run, run.rows[name], alone)
+        if one is not None and (one.where not in found or found[one.where].cost < one.cost):
+            found[one.where] = one
+    return list(found.values())
+
+
+def _crowd(run: Run, row: Row, alone: Mapping[tuple[str, str, str], Line]) -> Slowdown | None:
+    """Return the GPUs that keep less than ``_CROWDED``, with what the worst loses beyond what the topology and the
+    least hindered GPU of the case lose."""
+    flows, results = row.case["flows"], [result for _, result in row.measured_flows]
+    if len(results) < len(flows):
+        return None
+    ends = [tuple(flow.get(end, {}).get("device", "") for end in ("source", "destination")) for flow in flows]
+    singles = [single for pair, flow in zip(ends, flows, strict=True) if (single := alone.get((*pair, flow["method"])))]
+    if len({single["gpus"][0] for single in singles}) < len(flows):
+        return None
+    together = run.paths.concurrent_peak([Traffic.of(flow) for flow in flows]).flows
+    rates: dict[str, tuple[float, float]] = {}
+    kept: dict[str, float] = {}
+    for single, result, share in zip(singles, results, together, strict=True):
+        if result.gbps is None or not single["value"]:
+            return None
+        if not _fails(single) or all(map(_fails, singles)):
+            gpu = single["gpus"][0]
+            goal = single["value"] * min(1.0, (share or single["line_gbps"]) / single["line_gbps"])
+            rates[gpu], kept[gpu] = (result.gbps.median, goal), result.gbps.high / goal
+    best, worst = max(kept, key=lambda gpu: kept[gpu]), min(kept, key=lambda gpu: kept[gpu])
+    slow = tuple(gpu for gpu in kept if kept[gpu] < _CROWDED * kept[best])
+    if len(slow) < 2:
+        return None
+    (rate, goal), (other, its_goal) = rates[worst], rates[best]
+    facts = {"gpu": worst, "rate": rate, "alone": goal, "other": best, "other_rate": other, "other_alone": its_goal}
+    evidence = note("explain.evidence-crowd", test=row.name, **facts)
+    cause = replace(error("explain.shared-link"), where=slow)
+    lost = 1 - kept[worst] / kept[best]
+    return Slowdown(slow, cause, (), lost, ("host",), at_once=True, evidence=(evidence,), ids=(row.id,))
 
 
 def _unreachable(around: RunSurroundings, found: Sequence[Slowdown]) -> list[Slowdown]:
@@ -241,7 +286,7 @@ def _unreachable(around: RunSurroundings, found: Sequence[Slowdown]) -> list[Slo
     cut = {pair: ids for pair, ids in around.cut.items() if around.on_one_fabric(pair)}
     if not cut:
         return []
-    cause = no_peer_access(list(cut)).finding
+    cause = no_peer_access(list(cut))
     ids = tuple(name for some in cut.values() for name in some)
     return [Slowdown(cause.where, cause, (), 1.0, ("peer",), ids=ids)]
 
