@@ -13,8 +13,8 @@ from typing import Any
 import polars
 
 from linkscope.answers.answer import Answer, Column, Kind, Outcome, Table
+from linkscope.answers.checked_results import models
 from linkscope.answers.expectation import Expectation, judge
-from linkscope.answers.models import models
 from linkscope.answers.not_checked import failed_cases
 from linkscope.answers.run_head import RunHead, run_head
 from linkscope.figures.columns import RATE, TIME

@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from math import ceil
-from typing import Any
-
 import polars
 
 from linkscope.answers.answer import Outcome
 from linkscope.answers.expectation import JUDGED, Expectation, judge
-from linkscope.answers.models import models
 from linkscope.answers.references import with_references
 from linkscope.figures.columns import PEERS, RATE
 from linkscope.figures.run import Run
+from linkscope.machine.node import Node
 
 PEERS_SOURCE = "peers"
 """Source of an expectation that only the run itself gives: a fault of all peers does not show."""
@@ -83,21 +79,30 @@ def _merged(frame: polars.DataFrame, known: polars.DataFrame, peers: polars.Data
 
 def _with_peers(frame: polars.DataFrame) -> polars.DataFrame:
     """Return the results that have peers, with ``best``, the value that these are compared with, and its ``lenient``
-    end: the low end of a rate, the high end of a time."""
-    found = []
-    for _, peers in frame.filter(polars.col("kind") != "collective").group_by(_ALIKE, maintain_order=True):
-        if peers.height > 1:
-            best, lenient = _best(list(peers.iter_rows(named=True)))
-            found.append(peers.with_columns(best=polars.lit(best), lenient=polars.lit(lenient)))
-    return polars.concat(found) if found else frame.clear().with_columns(best=polars.lit(0.0), lenient=polars.lit(0.0))
+    end: the low end of a rate, the value of a time."""
+    rate, peers = polars.col("unit") == RATE, polars.len().over(_ALIKE)
+    by = polars.when(rate).then("value_low").otherwise("value")
+    share = polars.when(rate).then(polars.col("kind").replace_strict(BEST_PEER, default=1.0)).otherwise(BEST_LATENCY)
+    few = polars.when(rate).then(peers - 1).otherwise(0)
+    rank = polars.when(peers > 3).then((share * (peers - 1)).ceil()).otherwise(few).cast(polars.UInt32)
+    several = frame.filter(polars.col("kind") != "collective").filter(peers > 1)
+    ranked = several.with_columns(by.alias("lenient"), rank.alias("rank"))
+    return ranked.with_columns(
+        polars.col(name).sort_by("lenient", maintain_order=True).get(polars.col("rank").first()).over(_ALIKE).alias(end)
+        for name, end in (("value", "best"), ("lenient", "lenient"))
+    )
 
 
-def _best(peers: Sequence[dict[str, Any]]) -> tuple[float, float]:
-    """Return the value of the peer that the others are compared with, and the end of it that is easier to reach."""
-    if peers[0]["unit"] == RATE:
-        ranked = sorted(peers, key=lambda line: line["value_low"])
-        rank = ceil(BEST_PEER[peers[0]["kind"]] * (len(ranked) - 1)) if len(ranked) > 3 else len(ranked) - 1
-        return ranked[rank]["value"], ranked[rank]["value_low"]
-    ranked = sorted(peers, key=lambda line: line["value"])
-    rank = ceil(BEST_LATENCY * (len(ranked) - 1)) if len(ranked) > 3 else 0
-    return ranked[rank]["value"], ranked[rank]["value"]
+def models(node: Node) -> polars.Expr:
+    """Return "NVIDIA H200 > NVIDIA H200" of a result, source to destination; of a collective each model once."""
+    names = {device.id: device.name or device.kind for device in node.devices}
+    members = polars.col("members").str.split(" ").list.eval(polars.element().replace_strict(names, default="?"))
+    ends = (
+        polars.coalesce(end, "executor").replace_strict(names, default="?", return_dtype=polars.String)
+        for end in ("source", "destination")
+    )
+    return (
+        polars.when(polars.col("members").fill_null("") != "")
+        .then(members.list.unique(maintain_order=True).list.join(", "))
+        .otherwise(polars.concat_str(list(ends), separator=" > "))
+    )

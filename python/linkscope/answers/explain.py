@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import Any
 
 import polars
@@ -14,9 +13,7 @@ from linkscope.answers.causes import Line, RunSurroundings, checks, clocks
 from linkscope.answers.checked_results import PEERS_SOURCE, checked_results
 from linkscope.answers.expectation import missing
 from linkscope.answers.explain_tables import of_problem, of_results, slowest, steps
-from linkscope.answers.model_findings import model_headline, model_next
-from linkscope.answers.no_verdict import no_verdict
-from linkscope.answers.not_checked import failed_cases, not_checked
+from linkscope.answers.not_checked import failed_cases, model_headline, model_next, no_verdict, not_checked
 from linkscope.answers.problems import Slowdown, problems
 from linkscope.answers.references import SWITCHED
 from linkscope.answers.run_head import RunHead, run_head
@@ -30,58 +27,25 @@ SHOWN = 3
 
 @dataclass(frozen=True)
 class Explained:
-    """What is found before anything is said. ``checked``: results with a reference or peers, in the run's order."""
+    """What is found before anything is said.
+
+    ``lines``: results with a reference (``known``) or with peers alone (``by_peers``: a fault of all of them does not
+    show), in the run's order. ``problems``: the gravest first. ``failed``: why cases failed. ``unclear``: results whose
+    interval reaches below the limit, the furthest first. ``unseen``: GPUs of which nothing was checked. ``left_out``:
+    how many other results there are, by why they were not checked.
+    """
 
     run: Run
     head: RunHead
-    checked: polars.DataFrame
-
-    @cached_property
-    def lines(self) -> list[Line]:
-        """Return the checked results as dicts."""
-        return list(self.checked.iter_rows(named=True))
-
-    @cached_property
-    def around(self) -> RunSurroundings:
-        """Return what may hold causes."""
-        return RunSurroundings(self.run, self.lines)
-
-    @cached_property
-    def problems(self) -> list[Slowdown]:
-        """Return what is slow, the gravest first."""
-        return problems(self.around)
-
-    @cached_property
-    def failed(self) -> list[Finding]:
-        """Return why cases failed."""
-        return list(failed_cases(self.run))
-
-    @cached_property
-    def known(self) -> list[Line]:
-        """Return the results that were compared with a reference."""
-        return [line for line in self.lines if line["expected_source"] != PEERS_SOURCE]
-
-    @cached_property
-    def by_peers(self) -> list[Line]:
-        """Return the results that only peers could be compared with: a fault of all of them does not show."""
-        return [line for line in self.lines if line["expected_source"] == PEERS_SOURCE]
-
-    @cached_property
-    def unclear(self) -> list[Line]:
-        """Return the results whose interval reaches below the limit, the furthest first."""
-        found = [line for line in self.lines if line["outcome"] == Outcome.UNCLEAR.value]
-        return sorted(found, key=lambda line: -missing(line))
-
-    @cached_property
-    def unseen(self) -> list[str]:
-        """Return the GPUs of the node of which nothing was checked."""
-        seen = {gpu for line in self.lines for gpu in line["gpus"]}
-        return [gpu for gpu in self.around.gpus if gpu not in seen]
-
-    @cached_property
-    def left_out(self) -> Mapping[str, int]:
-        """Return how many other results there are, by why they were not checked."""
-        return not_checked(self.run, [line["key"] for line in self.lines])
+    lines: Sequence[Line]
+    around: RunSurroundings
+    problems: Sequence[Slowdown]
+    failed: Sequence[Finding]
+    known: Sequence[Line]
+    by_peers: Sequence[Line]
+    unclear: Sequence[Line]
+    unseen: Sequence[str]
+    left_out: Mapping[str, int]
 
 
 def answer(run: Run) -> Answer:
@@ -107,12 +71,28 @@ def slow(run: Run) -> Finding | None:
     known = run.answers.get("explain")
     if known is not None:
         return known.headline if known.outcome is Outcome.FAILS and known.data["problems"] else None
-    found = _explained(run)
-    return None if run.modelled or found.head.cut_short or not found.problems else _slow(found)
+    found = None if run.modelled or run.missing else _explained(run)
+    return _slow(found) if found and found.problems else None
 
 
 def _explained(run: Run) -> Explained:
-    return Explained(run, run_head(run), checked_results(run).filter(polars.col("outcome").is_not_null()))
+    lines = list(checked_results(run).filter(polars.col("outcome").is_not_null()).iter_rows(named=True))
+    around = RunSurroundings(run, lines)
+    unclear = [line for line in lines if line["outcome"] == Outcome.UNCLEAR.value]
+    seen = {gpu for line in lines for gpu in line["gpus"]}
+    return Explained(
+        run=run,
+        head=run_head(run),
+        lines=lines,
+        around=around,
+        problems=problems(around),
+        failed=list(failed_cases(run)),
+        known=[line for line in lines if line["expected_source"] != PEERS_SOURCE],
+        by_peers=[line for line in lines if line["expected_source"] == PEERS_SOURCE],
+        unclear=sorted(unclear, key=missing, reverse=True),
+        unseen=[gpu for gpu in around.gpus if gpu not in seen],
+        left_out=not_checked(run, [line["key"] for line in lines]),
+    )
 
 
 def _slow(found: Explained) -> Finding:
