@@ -53,7 +53,7 @@ def test_a_layer_stands_beside_what_it_calls() -> None:
     assert large["added_s_high"] < 1.9 * 9.1e-6, "no more than what the layer takes itself"
     assert (small["clear"], large["clear"]) == (True, False)
     answer = linkscope.analyze(made.run(found=rows), "layers")
-    assert (answer.headline.code, answer.headline.facts["ratio"]) == ("analyze.layers-added", pytest.approx(2.25))
+    assert (answer.headline.code, answer.headline.facts["most"]) == ("analyze.layers-added", pytest.approx(2.25))
 
 
 @pytest.mark.parametrize("untold", [0, 1])

@@ -83,7 +83,7 @@ def test_latencies_that_differ_are_not_alike() -> None:
     assert open_ones["ratio"].to_list() == pytest.approx([691.0 / 755.8, 711.5 / 764.2, 759.5 / 701.4], abs=1e-3)
     assert found.filter(~polars.col("beyond"))["ratio"].is_between(1 / 1.01, 1.01).all()
     answer = linkscope.analyze(RECORDED, "anisotropy")
-    assert (answer.headline.facts["faster"], answer.headline.facts["unclear"]) == (4, 3)
+    assert (answer.headline.facts["lines"], answer.headline.facts["unclear"]) == (4, 3)
 
 
 def recorded_pairs() -> polars.DataFrame:

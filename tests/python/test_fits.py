@@ -13,10 +13,11 @@ import pytest
 import linkscope
 from linkscope.answers.analyze.comparing import usable
 from linkscope.answers.analyze.fits import fits
-from linkscope.answers.analyze.saturation import falls, reaching, saturation
+from linkscope.answers.analyze.saturation import falls, saturation
 from linkscope.figures.run import Run
 from linkscope.results.row import Row
 from linkscope.results.run_file import RunFile
+from linkscope.statistics.crossing import crossing
 from linkscope.statistics.hockney import Segment, Timing, hockney
 from linkscope.statistics.interval import Interval
 
@@ -106,15 +107,16 @@ def test_saturation_lies_between_measured_sizes_and_holds_for_good() -> None:
         rate(16 * KIB, 70, 69, 71),
         rate(64 * KIB, 100, 99, 101),
     ]
-    found = reaching(dips, 0.8)
+    found = crossing(dips, dips[-1][1].scaled(0.8))
     assert found is not None
     assert (found.low, found.high) == (16 * KIB, 64 * KIB)
     assert found.low < found.value < found.high
-    assert reaching(dips, 0.4) is None
+    assert crossing(dips, dips[-1][1].scaled(0.4)) is None
 
 
 def test_rates_of_nothing_have_no_logarithm() -> None:
-    assert reaching([rate(1024, 0, 0, 0), rate(4096, 2, 0, 3)], 0.5) == Interval(4096, 1024, 4096)
+    none = [rate(1024, 0, 0, 0), rate(4096, 2, 0, 3)]
+    assert crossing(none, Interval(1, 0, 1.5)) == Interval(4096, 1024, 4096)
 
 
 def test_uncertain_rates_widen_where_saturation_may_lie() -> None:
@@ -124,7 +126,7 @@ def test_uncertain_rates_widen_where_saturation_may_lie() -> None:
         rate(16 * KIB, 90, 60, 120),
         rate(64 * KIB, 100, 90, 110),
     ]
-    found = reaching(wide, 0.8)
+    found = crossing(wide, wide[-1][1].scaled(0.8))
     assert found is not None
     assert (found.low, found.high) == (KIB, 64 * KIB)
 

@@ -5,9 +5,8 @@ from __future__ import annotations
 import polars
 
 from linkscope.answers.analyze import comparing as by
-from linkscope.answers.analyze.inquiry import Inquiry, columns
+from linkscope.answers.analyze.inquiry import Inquiry, by_most, columns
 from linkscope.answers.answer import Column, Kind
-from linkscope.messages.finding import Finding, note
 
 _PAIR = ("between", "a", "a_memory", "b", "b_memory", "driver")
 _KIND = (*by.alike("movement", "tier", "role", "memories"), "bytes")
@@ -47,15 +46,6 @@ def anisotropy(results: polars.DataFrame) -> polars.DataFrame:
     return found.select(*_PAIR, *by.DESCRIBED, "bytes", "unit", *values, "^ratio(_low|_high)?$", "beyond")
 
 
-def _conclude(frame: polars.DataFrame) -> Finding:
-    facts = {"results": frame.height, "unclear": frame["beyond"].null_count()}
-    faster = frame.filter("beyond")
-    if faster.is_empty():
-        return note("analyze.anisotropy-unclear" if facts["unclear"] else "analyze.anisotropy-none", **facts)
-    most = faster.row(0, named=True)
-    return note("analyze.anisotropy-faster", **facts, faster=faster.height, most=most["by"], path=most["faster"])
-
-
 def _order(frame: polars.DataFrame) -> polars.DataFrame:
     """Return the telling lines first, with the faster direction and by how much it is."""
     states = {True: "faster", None: "unclear", False: "alike"}
@@ -71,7 +61,12 @@ def _order(frame: polars.DataFrame) -> polars.DataFrame:
 answer = Inquiry(
     key="analyze.anisotropy",
     find=lambda run: anisotropy(by.usable(run)),
-    conclude=_conclude,
+    conclude=by_most(
+        "by",
+        polars.col("beyond"),
+        ("analyze.anisotropy-faster", "analyze.anisotropy-unclear", "analyze.anisotropy-none"),
+        "faster",
+    ),
     columns=(*columns(Kind.VALUE, "there", "back"), Column("by", Kind.CHANGE), Column("state")),
     names=("path", "called"),
     order=_order,

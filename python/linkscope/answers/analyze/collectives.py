@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Mapping, Sequence
-from itertools import pairwise
+from collections.abc import Mapping
 from typing import Any
 
 import polars
@@ -17,11 +15,10 @@ from linkscope.figures.run import Run
 from linkscope.machine.traits import method_traits
 from linkscope.messages.finding import Finding, note
 from linkscope.results.row import Row
+from linkscope.statistics.crossing import Curve, crossing
 from linkscope.statistics.interval import Interval
 
 Json = dict[str, Any]
-Times = Sequence[tuple[int, Interval]]
-"""Seconds by size in bytes, ascending."""
 
 MOST_MESSAGE = 64
 """Bytes: a larger message is no measure of latency alone."""
@@ -68,8 +65,8 @@ def collectives(results: polars.DataFrame, latencies: Mapping[str, tuple[float, 
     ``latency_seconds`` is that of the smallest size, at most 4 KiB; ``bound_seconds`` schieffer24's: passes times the
     run's best point-to-point latency (null without), ``of_bound`` the one over the other. ``linear_bytes``: from where
     on the time is more than twice that of the smallest size, half of it for the bytes (n_1/2 of Hockney's line);
-    interpolated on logarithms, ``low`` and ``high`` being the measured sizes around it. ``bus_gbps``: the best bus
-    bandwidth, at ``bus_bytes``; ``of_peak``: over what no algorithm can exceed.
+    with bounds, see ``crossing``. ``bus_gbps``: the best bus bandwidth, at ``bus_bytes``; ``of_peak``: over what no
+    algorithm can exceed.
     """
     series = by.alone(results).filter(polars.col("collective").is_not_null(), polars.col("seconds_low") > 0)
     lines = (_line(one.sort("bytes"), latencies) for _, one in series.group_by(_SERIES, maintain_order=True))
@@ -97,22 +94,15 @@ def _line(series: polars.DataFrame, latencies: Mapping[str, tuple[float, str]]) 
     }
 
 
-def turning(times: Times) -> Interval | None:
+def turning(times: Curve) -> Interval | None:
     """Return the size from where on the time is above ``LINEAR`` times the first for good, with its bounds.
 
-    These are the measured sizes between which that surely is. None where it never is, or sizes begin with 0.
+    None where it never is, or sizes begin with 0.
     """
     (smallest, first), (_, last) = times[0], times[-1]
     if len(times) < 2 or smallest <= 0 or last.value < LINEAR * first.value:
         return None
-    for (size, time), (larger, longer) in reversed(list(pairwise(times))):
-        if time.value < LINEAR * first.value <= longer.value:
-            share = math.log(LINEAR * first.value / time.value) / math.log(longer.value / time.value)
-            below = [one for one, at in times if one <= size and at.high < LINEAR * first.low]
-            above = [one for one, at in times if one >= larger and at.low > LINEAR * first.high]
-            low, high = max(below, default=smallest), min(above, default=times[-1][0])
-            return Interval(size * (larger / size) ** share, low, high)
-    return None
+    return crossing(times, first.scaled(LINEAR))
 
 
 def _conclude(frame: polars.DataFrame) -> Finding:

@@ -30,12 +30,14 @@ def engines(results: polars.DataFrame) -> polars.DataFrame:
     )
     best = by.with_cost(single).sort("gbps", descending=True, maintain_order=True)
     best = best.unique([*_LINK, "path", "method"], keep="first", maintain_order=True)
-    methods = polars.col("method").n_unique().over(_LINK)
-    shared = best.filter((methods >= 2) & (polars.len().over(*_LINK, "path") == methods)).drop("paths")
+    count = polars.col("method").n_unique().over(_LINK)
+    shared = best.filter((count >= 2) & (polars.len().over(*_LINK, "path") == count)).drop("paths")
     middle = polars.exclude("path").get((polars.len() - 1) // 2)
-    median = shared.sort("gbps").group_by(*_LINK, "method").agg(middle, polars.len().alias("paths"))
+    methods = shared.sort("gbps", maintain_order=True).group_by(*_LINK, "method", maintain_order=True)
+    median = methods.agg(middle, polars.len().alias("paths"))
     order = single.select(_LINK).unique(maintain_order=True).with_row_index("number")
-    ranked = median.join(order, on=_LINK).sort("number", -polars.col("gbps"))
+    numbered = median.join(order, on=_LINK, maintain_order="left")
+    ranked = numbered.sort("number", -polars.col("gbps"), maintain_order=True)
     first = ranked.unique("number", keep="first", maintain_order=True)
     both = ranked.join(first, on="number", suffix="_best", maintain_order="left")
     found = by.with_ratio(both, "", "_best", (*_LINK, "method"), "behind", 1.0)
@@ -68,5 +70,4 @@ answer = Inquiry(
         Column("paths", Kind.COUNT),
     ),
     order=lambda frame: frame.with_columns(polars.when(~_IS_BEST).then("behind").alias("longer")),
-    unsure=polars.col("beyond").is_null(),
 )

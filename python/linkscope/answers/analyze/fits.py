@@ -11,7 +11,7 @@ from linkscope.answers.analyze import comparing as by
 from linkscope.answers.analyze.inquiry import AT, Inquiry
 from linkscope.answers.answer import Column, Kind
 from linkscope.messages.finding import Finding, note
-from linkscope.statistics.hockney import Segment, Timing, hockney
+from linkscope.statistics.hockney import Timing, hockney
 from linkscope.statistics.interval import UNKNOWN_FROM
 
 Json = dict[str, Any]
@@ -32,25 +32,21 @@ def fits(results: polars.DataFrame) -> polars.DataFrame:
     """
     time = polars.col("seconds")
     widest = polars.max_horizontal(polars.col("seconds_high") / time, time / polars.col("seconds_low"))
-    return by.frame_of(_lines(results.filter(widest <= UNKNOWN_FROM)))
+    lines = by.size_series(results.filter(widest <= UNKNOWN_FROM))
+    return by.frame_of({**key, **one} for key, series in lines for one in _segments(series))
 
 
-def _lines(results: polars.DataFrame) -> Iterator[Json]:
-    for key, lines in by.size_series(results):
-        times = [Timing(line["bytes"], by.interval(line, "seconds")) for line in lines.iter_rows(named=True)]
-        segments = hockney(times)
-        for number, segment in enumerate(segments, start=1):
-            yield {**key, "segment": number, "segments": len(segments), **_line(segment)}
-
-
-def _line(segment: Segment) -> Json:
-    return {
-        **{"points": segment.points, "first_bytes": segment.first, "last_bytes": segment.last},
-        **by.spread("alpha_seconds", segment.alpha),
-        **by.spread("beta_gbps", segment.beta.scaled(1e-9) if segment.beta else None),
-        **by.spread("half_bytes", segment.half),
-        "misfit": segment.misfit,
-    }
+def _segments(series: polars.DataFrame) -> Iterator[Json]:
+    segments = hockney([Timing(one["bytes"], by.interval(one, "seconds")) for one in series.iter_rows(named=True)])
+    for number, segment in enumerate(segments, start=1):
+        yield {
+            **{"segment": number, "segments": len(segments), "points": segment.points},
+            **{"first_bytes": segment.first, "last_bytes": segment.last},
+            **by.spread("alpha_seconds", segment.alpha),
+            **by.spread("beta_gbps", segment.beta.scaled(1e-9) if segment.beta else None),
+            **by.spread("half_bytes", segment.half),
+            "misfit": segment.misfit,
+        }
 
 
 def _conclude(frame: polars.DataFrame) -> Finding:

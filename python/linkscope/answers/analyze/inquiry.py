@@ -19,6 +19,7 @@ from linkscope.messages.telling_apart import telling_apart
 _KINDS = {"movement": Kind.NAME, "path": Kind.PATH, "at": Kind.PATH}
 _SELF_EVIDENT = ("ordering", "scope", "tier", "together")
 """Of these the value says enough: "relaxed" for ordering=relaxed."""
+_DOUBT = {"beyond": polars.col("beyond").is_null(), "clear": ~polars.col("clear")}
 _USUAL = ("device", "pinned")
 """Memories that a movement lets one expect."""
 _OTHERS = ("tier", "bytes", "figure", "clock", "call", "cache", "load", "together", "processes", "path")
@@ -38,9 +39,9 @@ class Inquiry:
     """One question of analyze; called with a run it gives the Answer, whose first table is the question's frame.
 
     ``key``: the message of the table, "analyze.QUESTION". ``names``: the columns that name a line; ``columns`` stand
-    behind them. ``conclude``: of a frame with lines. ``order``: the frame as it is shown. ``unsure``: lines that a "?"
-    marks. ``shown``: the frame in place of the question's, which only --full then shows, its lines named by ``lines``;
-    ``first``: how many of its lines.
+    behind them. ``conclude``: of a frame with lines. ``order``: the frame as it is shown; "open" has a "?" in lines
+    that are not ``clear``, or open whether ``beyond`` noise. ``shown``: the frame in place of the question's, which
+    only --full then shows, its lines named by ``lines``; ``first``: how many of its lines.
     """
 
     key: str
@@ -49,7 +50,6 @@ class Inquiry:
     columns: tuple[Column, ...]
     names: tuple[str, ...] = ("movement", "called")
     order: Callable[[polars.DataFrame], polars.DataFrame] = lambda frame: frame
-    unsure: polars.Expr = field(default_factory=lambda: polars.lit(False))
     shown: Callable[[polars.DataFrame], polars.DataFrame] | None = None
     lines: tuple[str, ...] = ()
     first: int = 12
@@ -63,7 +63,8 @@ class Inquiry:
             lacking, empty = note("analyze.lacking", question=name), Table(self.key, frame, ())
             return Answer(f"analyze/{name}", (head,), lacking, Outcome.UNTESTED, head.findings, (empty,))
         called = polars.Series("called", [method_name(way, run.library) for way in frame["way"]], polars.String)
-        mark = polars.when(self.unsure).then(polars.lit("?")).alias("open")
+        doubt = next((doubt for name, doubt in _DOUBT.items() if name in frame.columns), polars.lit(False))
+        mark = polars.when(doubt).then(polars.lit("?")).alias("open")
         ordered = self.order(_finite(frame).with_columns(called)).with_columns(mark)
         whole = self._table(ordered, self.lines or self.names)
         tables = [whole]
@@ -83,6 +84,28 @@ class Inquiry:
 def columns(kind: Kind, *names: str) -> tuple[Column, ...]:
     """Return columns of one kind."""
     return tuple(Column(name, kind) for name in names)
+
+
+def by_most(
+    measure: str, telling: polars.Expr, codes: tuple[str, str, str], *facts: str
+) -> Callable[[polars.DataFrame], Finding]:
+    """Return the conclusion by the ``telling`` line with most of ``measure``, with these ``facts`` of its columns.
+
+    ``codes``: where there is such a line, where there is none but noise leaves some open, and else. ``lines``,
+    ``results`` and ``unclear`` count those that tell, all, and the open ones.
+    """
+
+    def conclude(frame: polars.DataFrame) -> Finding:
+        found = frame.filter(telling).sort(measure, maintain_order=True)
+        unclear = frame.filter(polars.col("open").is_not_null()).height
+        counts = {"lines": found.height, "results": frame.height, "unclear": unclear}
+        if found.is_empty():
+            return note(codes[1] if unclear else codes[2], **counts)
+        most, median = found.row(-1, named=True), found.row(found.height // 2, named=True)
+        named = {name: most[name] for name in facts}
+        return note(codes[0], **counts, **named, most=most[measure], median=median[measure])
+
+    return conclude
 
 
 def grouped(

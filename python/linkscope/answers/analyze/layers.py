@@ -8,12 +8,11 @@ from typing import Any
 import polars
 
 from linkscope.answers.analyze import comparing as by
-from linkscope.answers.analyze.inquiry import Inquiry, columns
+from linkscope.answers.analyze.inquiry import Inquiry, by_most, columns
 from linkscope.answers.answer import Column, Kind
 from linkscope.answers.row_times import time_of
 from linkscope.figures.run import Run
 from linkscope.machine.traits import memory_traits, method_traits
-from linkscope.messages.finding import Finding, note
 from linkscope.results.row import Row
 from linkscope.statistics.best import LEAST_BOUND, dearer
 from linkscope.statistics.interval import Interval
@@ -103,19 +102,15 @@ def _comparable(layer: Row, raw: Row) -> bool:
     return not (above.answered and not below.answered and layer.case["clock"] == "host")
 
 
-def _conclude(frame: polars.DataFrame) -> Finding:
-    clear = frame.filter("clear").sort("ratio", maintain_order=True)
-    if clear.is_empty():
-        return note("analyze.layers-alike", results=frame.height)
-    most = clear.row(-1, named=True)
-    facts = {"method": most["method"], "raw": most["raw"], "bytes": most["bytes"], "added": most["added_s"]}
-    return note("analyze.layers-added", **facts, ratio=most["ratio"])
-
-
 answer = Inquiry(
     key="analyze.layers",
     find=layers,
-    conclude=_conclude,
+    conclude=by_most(
+        "ratio",
+        polars.col("clear"),
+        ("analyze.layers-added", "analyze.layers-alike", "analyze.layers-alike"),
+        *("method", "raw", "bytes", "added_s"),
+    ),
     columns=(
         Column("raw"),
         Column("bytes", Kind.SIZE),
@@ -123,5 +118,4 @@ answer = Inquiry(
         Column("ratio", Kind.FACTOR, mark="open"),
     ),
     names=("path", "called"),
-    unsure=~polars.col("clear"),
 )

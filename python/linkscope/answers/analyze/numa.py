@@ -7,7 +7,7 @@ from typing import Any
 import polars
 
 from linkscope.answers.analyze import comparing as by
-from linkscope.answers.analyze.inquiry import Inquiry, columns, grouped
+from linkscope.answers.analyze.inquiry import Inquiry, by_most, columns, grouped
 from linkscope.answers.answer import Column, Kind
 from linkscope.machine.node import Node
 from linkscope.messages.finding import Finding, note
@@ -64,16 +64,6 @@ def _placed(line: Json, node: Node) -> Json | None:
     return dict(zip(_PLACE, found, strict=True))
 
 
-def _conclude(frame: polars.DataFrame) -> Finding:
-    dear = frame.filter(polars.col("beyond") & (polars.col("longer") > 0)).sort("longer", maintain_order=True)
-    if dear.is_empty():
-        unclear = frame["beyond"].null_count()
-        return note("analyze.numa-unclear" if unclear else "analyze.numa-none", results=frame.height, unclear=unclear)
-    worst, median = dear.row(-1, named=True), dear.row(dear.height // 2, named=True)
-    facts = {"dear": dear.height, "results": frame.height, "median": median["longer"], "most": worst["longer"]}
-    return note("analyze.numa-dear", **facts, device=worst["device"], far=worst["far"])
-
-
 def _notes(frame: polars.DataFrame) -> list[Finding]:
     faster = frame.filter(polars.col("beyond") & (polars.col("longer") < 0)).height
     return [note("analyze.numa-far-faster", faster=faster)] if faster else []
@@ -87,7 +77,12 @@ def _shown(frame: polars.DataFrame) -> polars.DataFrame:
 answer = Inquiry(
     key="analyze.numa",
     find=lambda run: numa(by.usable(run), run.node),
-    conclude=_conclude,
+    conclude=by_most(
+        "longer",
+        polars.col("beyond") & (polars.col("longer") > 0),
+        ("analyze.numa-dear", "analyze.numa-unclear", "analyze.numa-none"),
+        *("device", "far"),
+    ),
     columns=(
         *columns(Kind.PATH, "device", "near", "far"),
         *columns(Kind.VALUE, "with_near", "with_far"),
@@ -95,7 +90,6 @@ answer = Inquiry(
         Column("results", Kind.COUNT),
     ),
     order=lambda frame: frame.sort(by.TELLING_FIRST, -polars.col("longer"), maintain_order=True),
-    unsure=polars.col("beyond").is_null(),
     shown=_shown,
     notes=_notes,
 )

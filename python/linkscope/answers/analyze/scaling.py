@@ -104,10 +104,11 @@ def _order(frame: polars.DataFrame) -> polars.DataFrame:
     kind = polars.element().str.replace_all(r":\d+", "").str.replace("switch:", "")
     links = polars.col("bottleneck").cast(polars.List(polars.String)).list.eval(kind).list.unique(maintain_order=True)
     words = polars.when(polars.col("verdict") != SCALES).then(polars.concat_list("verdict"))
-    held = polars.when(links.list.len() > 0).then(links).otherwise(words).alias("held")
-    row_or_column = polars.col("place").str.split("|").list.last().alias("at")
-    ordered = frame.sort("efficiency", nulls_last=True, maintain_order=True)
-    return ordered.with_columns(held, row_or_column, polars.col("efficiency").alias("reached"))
+    return frame.sort("efficiency", nulls_last=True, maintain_order=True).with_columns(
+        polars.when(links.list.len() > 0).then(links).otherwise(words).alias("held"),
+        polars.col("place").str.split("|").list.last().alias("at"),
+        polars.col("efficiency").alias("reached"),
+    )
 
 
 answer = Inquiry(

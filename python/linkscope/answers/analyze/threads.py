@@ -91,5 +91,4 @@ answer = Inquiry(
     ),
     names=("called",),
     order=lambda frame: frame.sort("bytes", descending=True, maintain_order=True),
-    unsure=~polars.col("clear"),
 )
