@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import os
-import sys
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from dataclasses import fields
 from pathlib import Path
-from types import ModuleType
 from typing import Any, Literal
 
 from polars import DataFrame
@@ -43,8 +41,6 @@ from linkscope.machine.node import Node
 from linkscope.messages.near_names import unknown as _unknown
 from linkscope.notebook import displays as _displays  # noqa: F401  registers how results are shown
 from linkscope.notebook.progress_line import progress_line as _progress_line
-from linkscope.render import FORMS as _FORMS
-from linkscope.render import render as _render
 from linkscope.results.calibration import keep as _keep
 from linkscope.results.run_file import RunFile
 from linkscope.results.run_files import named as _named
@@ -70,13 +66,12 @@ __all__ = [
     "compare",
     "explain",
     "export",
+    "frame",
     "import_output",
     "load",
     "machines",
     "read",
-    "render",
     "reproduce",
-    "results",
     "resume",
     "run",
     "show",
@@ -194,17 +189,6 @@ def ask(question: str, *runs: RunFile | str | os.PathLike[str], **options: Any) 
 
 
 @typed_call()
-def render(answer: Answer, form: str = "text", *, width: int = 80, full: bool = False) -> str:
-    """Return an answer as the command line prints it: as "text", "json", "csv", "junit" or "prometheus".
-
-    ``width`` and ``full`` are for text. Raises LinkscopeError for a form that there is not.
-    """
-    if form not in _FORMS:
-        raise _unknown("form", form, _FORMS)
-    return _render(answer, form, width=width, full=full)
-
-
-@typed_call()
 def show(
     run: RunFile | str | os.PathLike[str],
     *,
@@ -262,7 +246,7 @@ def check(run: RunFile | str | os.PathLike[str], limits: str | os.PathLike[str])
 
 
 @typed_call()
-def results(run: RunFile | str | os.PathLike[str]) -> DataFrame:
+def frame(run: RunFile | str | os.PathLike[str]) -> DataFrame:
     """Return every result of a run, read or named, as a Polars frame, a line each. docs/python.md explains the columns.
 
     Raises LinkscopeError where it is no run.
@@ -274,7 +258,7 @@ def results(run: RunFile | str | os.PathLike[str]) -> DataFrame:
 def load(*patterns: str | os.PathLike[str]) -> DataFrame:
     """Return the results of many runs, files, folders or patterns such as "runs/*.jsonl", as one Polars frame.
 
-    The columns of ``results`` after ``run`` (the file), ``node``, ``host``, ``started`` (UTC) and ``command``.
+    The columns of ``frame`` after ``run`` (the file), ``node``, ``host``, ``started`` (UTC) and ``command``.
     Raises LinkscopeError where one is no run file, and where there are none.
     """
     return _load(patterns)
@@ -366,9 +350,3 @@ def _new_folder() -> Iterator[Path]:
     finally:
         with suppress(OSError):  # it holds a run
             folder.rmdir()
-
-
-for _name in ("render", "results"):
-    # Packages have these names, too: `linkscope.results(run)` calls the function, `linkscope.results.row` is a module.
-    _called = {"__call__": staticmethod(globals()[_name])}
-    sys.modules[f"linkscope.{_name}"].__class__ = type(f"{_name}_package", (ModuleType,), _called)

@@ -22,6 +22,7 @@ from linkscope.codecs.tuner.formats import export
 from linkscope.errors import LinkscopeError
 from linkscope.figures.run import Run
 from linkscope.messages.finding import Level
+from linkscope.render import render
 from linkscope.results.row import Row
 from linkscope.results.run_file import RunFile
 from linkscope.statistics.best import best
@@ -320,7 +321,7 @@ def test_all_tasks_of_a_healthy_node_are_on_the_first_screen(monkeypatch: pytest
     table = found.table("choose.fastest")
     assert table.first == table.frame.height
     assert (found.headline.code, found.headline.facts["tasks"], found.exit_code) == ("choose.fastest", 14, 0)
-    lines = linkscope.render(found).splitlines()
+    lines = render(found).splitlines()
     assert len(lines) <= 24
     assert max(map(len, lines)) <= 80
     ranges = found.table("choose.ranges").frame
@@ -377,7 +378,7 @@ def test_what_disturbed_the_run_is_in_every_form() -> None:
     found = linkscope.choose(recorded.PAIR, recorded.PAIR_AGAIN)
     told = {one.code for one in found.at(Level.WARNING)}
     assert "doctor.load" in told
-    data = json.loads(linkscope.render(found, "json"))
+    data = json.loads(render(found, "json"))
     assert told <= {one["code"] for one in data["findings"]}
 
 

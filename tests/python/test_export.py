@@ -37,7 +37,7 @@ def test_runs_load_into_one_frame(tmp_path: Path) -> None:
 @pytest.mark.parametrize(("ending", "read"), [(".csv", polars.read_csv), (".parquet", polars.read_parquet)])
 def test_an_export_holds_what_the_frame_does(tmp_path: Path, ending: str, read: type[polars.DataFrame]) -> None:
     linkscope.export(PAIR, DIRECT, output=tmp_path / f"a{ending}")
-    found, own = read(tmp_path / f"a{ending}"), polars.concat([linkscope.results(PAIR), linkscope.results(DIRECT)])
+    found, own = read(tmp_path / f"a{ending}"), polars.concat([linkscope.frame(PAIR), linkscope.frame(DIRECT)])
     of_parts = [f"{part}_s" for part in PARTS] if ending == ".csv" else ["parts_s"]
     assert sorted(found.columns) == sorted({*OF_RUN, *SCHEMA, *of_parts} - ({"parts_s"} - set(of_parts)))
     assert found["command"].unique(maintain_order=True).to_list()[0] == "linkscope run default"

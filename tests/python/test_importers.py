@@ -405,7 +405,7 @@ def test_a_notebook_imports_the_same(tmp_path: Path) -> None:
     output = tmp_path / "run.jsonl"
     found = linkscope.import_output(SAMPLES["osu-allreduce-7.4.txt"], output, format="osu", processes=2)
     assert found.rows == RunFile.read(output).rows
-    assert linkscope.results(found)["collective"].unique().to_list() == ["all-reduce"]
+    assert linkscope.frame(found)["collective"].unique().to_list() == ["all-reduce"]
 
 
 def test_an_existing_run_file_is_kept(tmp_path: Path) -> None:
