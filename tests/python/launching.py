@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import stat
 import sys
 from collections.abc import Callable, Sequence
@@ -81,6 +82,18 @@ def real_engine() -> None:
         modelling_engine()
     except LinkscopeError as error:
         pytest.skip(str(error))
+
+
+BUILT = os.environ.get("LINKSCOPE_ENGINE_DIR")
+"""Where the tests' own engines are built, if that is not the usual folder."""
+
+
+def use_built_engines(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let a Bench start real engines in place of its fake one."""
+    if BUILT is None:
+        monkeypatch.delenv("LINKSCOPE_ENGINE_DIR")
+    else:
+        monkeypatch.setenv("LINKSCOPE_ENGINE_DIR", BUILT)
 
 
 @pytest.fixture

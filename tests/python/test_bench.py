@@ -256,7 +256,8 @@ def test_nccl_with_rules_is_held_against_nccl_alone_collective_by_collective() -
     assert nccl_tuner.slower(lines) == ["broadcast"]
 
 
-def test_the_suite_that_compares_is_one_and_names_the_rules(tmp_path: Path) -> None:
+def test_the_suite_that_compares_is_one_and_names_the_rules(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("LINKSCOPE_ALLOW_ENVIRONMENT", "1")
     path = tmp_path / "ab.yaml"
     path.write_text(json.dumps(nccl_tuner.suite_of(Path("/plugin.so"), Path("/tuner.csv"))))
     (row,) = load_suite(str(path)).rows

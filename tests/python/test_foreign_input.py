@@ -10,7 +10,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from launching import TINY_SUITE, Bench, bench, real_engine
+from launching import TINY_SUITE, Bench, bench, real_engine, use_built_engines
 
 from linkscope.cli.console import PlainNames
 from linkscope.errors import LinkscopeError
@@ -51,7 +51,7 @@ NO_GPU = BARE_GPUS.replace("gpu", "numa")
 def test_a_shipped_machine_without_numa_nodes_plans_what_it_can(
     command: tuple[str, ...], bench: Bench, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.delenv("LINKSCOPE_ENGINE_DIR")
+    use_built_engines(monkeypatch)
     assert not host_memories(load_machine("mi300x"))
     assert bench.cli(*command, "--machine", "mi300x", "--dry-run").code == 0
     assert bench.cli("app", command[1], "--machine", "mi300x", "--dry-run").code in (0, 2)
@@ -63,7 +63,7 @@ def test_a_shipped_machine_without_numa_nodes_plans_what_it_can(
 def test_a_row_asks_for_devices_that_are_not_there(
     machine: str, end: str, executor: str, tmp_path: Path, bench: Bench, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.delenv("LINKSCOPE_ENGINE_DIR")
+    use_built_engines(monkeypatch)
     suite = TINY_SUITE.replace("first-device", "local").replace("executor: source", f"executor: {executor}")
     (tmp_path / "odd.yaml").write_text(suite.replace("{on: numa", f"{{on: {end}", 1).replace("pageable", "managed"))
     (tmp_path / "machine.yaml").write_text(machine)

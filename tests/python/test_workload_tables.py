@@ -161,7 +161,7 @@ def test_names_from_a_file_are_no_markup() -> None:
         (lambda line: line["case"]["labels"]["workload"].pop("deck"), "deck"),
         (lambda line: line["case"]["labels"]["workload"].update(ranks=-1), "ranks"),
         (lambda line: line["case"]["flows"][0]["schedule"].update(loops=3), "loops"),
-        (lambda line: line["case"]["flows"][0]["members"].pop(), "a message of rank 3"),
+        (lambda line: line["case"]["flows"][0]["members"].pop(), "flows.0..schedule"),
         (lambda line: line["flows"][0]["breakdown"][0].pop("parts_s"), "parts_s"),
         (lambda line: line["flows"][0]["breakdown"][0]["parts_s"].update(wait=-1.0), "parts_s"),
     ],
