@@ -448,7 +448,7 @@ def test_tasks_that_need_more_lines_than_a_screen_have_one_each(
         table = found.table("choose.fastest")
         assert found.headline.facts["tasks"] == tasks
         assert (table.first, table.columns[-1].name) == (table.frame.height, "most")
-        lines = linkscope.render(found).splitlines()
+        lines = render(found).splitlines()
         assert len(lines) <= 24
         assert max(map(len, lines)) <= 80
 
