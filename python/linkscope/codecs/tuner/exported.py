@@ -1,4 +1,4 @@
-"""Exported: the runs and results that a file is made of, and where they come from, in a few lines."""
+"""Exported: the runs and results that a file is made of, and where they come from."""
 
 from __future__ import annotations
 
@@ -25,8 +25,9 @@ class Exported:
 
     @cached_property
     def results(self) -> polars.DataFrame:
-        """Return the results of all runs. Raises LinkscopeError where they do not belong together."""
-        return joined(self.runs)
+        """Return the results that a file may be made of: those without other traffic. Raises LinkscopeError where runs
+        do not belong together."""
+        return joined(self.runs).filter(status="ok", background=0)
 
     @property
     def modelled(self) -> bool:
@@ -34,22 +35,22 @@ class Exported:
         return any(run.modelled for run in self.runs)
 
     @property
-    def last(self) -> Run:
-        """Return the last run, whose header and node count."""
-        return self.runs[-1]
-
-    @property
     def origin(self) -> list[str]:
         """Return short lines for a comment, without control characters."""
-        header = self.last.header
-        versions = header.get("engine", {}).get("versions", {})
+        last = self.runs[-1]
+        versions = last.header.get("engine", {}).get("versions", {})
         named = ", ".join(f"{name} {versions[name]}" for name in ("nccl", "CUDA runtime") if name in versions)
-        tool = origin_name(header)
+        tool = origin_name(last.header)
         files = [run.path.name for run in self.runs]
         listed = ", ".join(files) if len(files) <= _MOST_FILES else f"{len(files)} runs, the last {files[-1]}"
         words = [
-            f"Written by linkscope {__version__} from {listed}, {header['started']}",
-            f"Node: {self.last.node.name}{f' ({named})' if named else ''}",
+            f"Written by linkscope {__version__} from {listed}, {last.header['started']}",
+            f"Node: {last.node.name}{f' ({named})' if named else ''}",
             *([f"Figures imported from {tool}"] if tool else []),
         ]
         return ["".join(c if c.isprintable() else "?" for c in word)[:_MOST_CHARACTERS] for word in words]
+
+    @property
+    def comment(self) -> list[str]:
+        """Return these lines behind a "#"."""
+        return [f"# {line}" for line in self.origin]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from linkscope.codecs.tuner import inductor, mpich, nccl, open_mpi, own, ucc, ucx
+from linkscope.codecs.tuner import inductor, mpi, nccl, own, ucx
 from linkscope.codecs.tuner.exported import Exported
 from linkscope.figures.run import Run
 from linkscope.messages.catalog import problem
@@ -27,12 +27,12 @@ class Format:
 FORMATS = {
     "nccl-tuner": Format(nccl.tuner, "NCCL's example tuner plugin"),
     "nccl-optimize": Format(nccl.optimize, "optimize_config.py beside that plugin"),
-    "ompi-tuned": Format(open_mpi.classic, "Open MPI's coll/tuned"),
-    "ompi-tuned-json": Format(open_mpi.as_json, "Open MPI's coll/tuned from 6.0"),
-    "mpich": Format(mpich.variables, "MPICH"),
+    "ompi-tuned": Format(mpi.open_mpi, "Open MPI's coll/tuned"),
+    "ompi-tuned-json": Format(mpi.open_mpi_json, "Open MPI's coll/tuned from 6.0"),
+    "mpich": Format(mpi.mpich, "MPICH"),
     "inductor": Format(inductor.trace, "PyTorch Inductor"),
     "ucx": Format(ucx.conf, "UCX"),
-    "ucc": Format(ucc.conf, "UCC"),
+    "ucc": Format(mpi.ucc, "UCC"),
     "json": Format(own.as_json, "examples/choose.py", says_modelled=True),
     "header": Format(own.header, "examples/choose.cpp", says_modelled=True),
 }

@@ -53,16 +53,14 @@ def trace(source: Exported) -> str:
     return json.dumps(whole, indent=1, allow_nan=False) + "\n"
 
 
-def _collectives(found: polars.DataFrame) -> polars.DataFrame:
-    return found.filter(
-        polars.col("status") == "ok",
+def _collectives(results: polars.DataFrame) -> polars.DataFrame:
+    return results.filter(
         polars.col("method").is_in(_METHODS),
         polars.col("collective").is_in(list(_NAMES)),
         polars.col("members").str.starts_with("gpu:"),
-        polars.col("clock") == "device",
-        polars.col("environment") == "",
-        polars.col("background") == 0,
         polars.col("seconds") > 0,
+        clock="device",
+        environment="",
     )
 
 
@@ -93,18 +91,14 @@ def _world(groups: Json) -> int:
     return 1 + max(rank for members in groups for rank in _ranks(members))
 
 
-def _between_gpus(found: polars.DataFrame) -> float | None:
+def _between_gpus(results: polars.DataFrame) -> float | None:
     """Return the median over pairs of the best rate; None where the run has none."""
-    source, destination = polars.col("source"), polars.col("destination")
-    pairs = found.filter(
-        polars.col("status") == "ok",
-        source.str.starts_with("gpu:"),
-        destination.str.starts_with("gpu:"),
-        source != destination,
-        polars.col("flows") == 1,
-        polars.col("background") == 0,
+    ends = polars.col("source"), polars.col("destination")
+    pairs = results.filter(
+        *(end.str.starts_with("gpu:") for end in ends),
+        ends[0] != ends[1],
         polars.col("bytes") >= _LARGE,
         polars.col("gbps") > 0,
+        flows=1,
     )
-    rates = pairs.group_by(source.alias("from"), destination.alias("to")).agg(polars.col("gbps").max())["gbps"]
-    return float(rates.median()) if len(rates) else None  # type: ignore[arg-type]
+    return pairs.group_by(ends).agg(polars.col("gbps").max())["gbps"].median()  # type: ignore[return-value]

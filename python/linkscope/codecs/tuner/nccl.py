@@ -8,7 +8,7 @@ from __future__ import annotations
 import polars
 
 from linkscope.codecs.tuner.exported import Exported
-from linkscope.codecs.tuner.tuned import Environment, Tuned, tuned
+from linkscope.codecs.tuner.tuned import Environment, Tuned, few_digits, tuned
 from linkscope.messages.catalog import problem
 
 SUITE = "nccl-tuner"
@@ -21,7 +21,6 @@ _NAMES = {
 }
 _ALGORITHMS = ("tree", "ring", "collnet_direct", "collnet_chain", "nvls", "nvls_tree", "pat")
 _PROTOCOLS = ("ll", "ll128", "simple")
-_DIGITS = 4
 _END = (1 << 64) - 1
 _OPTIMIZE = "collective,size_bytes,algorithm,protocol,channels,nodes,ranks,pipeOps,regBuff,bandwidth_gbps,latency_us"
 
@@ -38,7 +37,7 @@ def tuner(source: Exported) -> str:
         if lacking:
             raise problem("tuner.not-whole", collective=lacking[0], ranks=ranks, suite=SUITE)
     lines = [
-        *(f"# {line}" for line in source.origin),
+        *source.comment,
         "# NCCL_TUNER_PLUGIN=libnccl-tuner-example.so NCCL_TUNER_CONFIG_FILE=(this file)",
         "# Communicators of other sizes match no rule here: the example plugin gives those one channel.",
         "# collective,min_bytes,max_bytes,algorithm,protocol,channels,nNodes,nRanks",
@@ -72,6 +71,5 @@ def _measured(results: polars.DataFrame) -> tuple[Tuned, ...]:
 def _setting(environment: Environment, collective: str) -> str | None:
     algorithm, protocol = (environment.get(name, "").lower() for name in ("NCCL_ALGO", "NCCL_PROTO"))
     channels = environment.get("NCCL_MAX_NCHANNELS", "")
-    counted = channels.isascii() and channels.isdecimal() and len(channels) < _DIGITS
-    known = algorithm in _ALGORITHMS and protocol in _PROTOCOLS and counted and collective in _NAMES
+    known = algorithm in _ALGORITHMS and protocol in _PROTOCOLS and few_digits(channels) and collective in _NAMES
     return f"{algorithm},{protocol},{channels}" if known else None

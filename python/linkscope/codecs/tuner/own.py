@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass
 from typing import Any
 
-from linkscope.answers.best import Choice, choices
+from linkscope.answers.best import ANY, Choice, choices
 from linkscope.codecs.tuner.exported import Exported
-from linkscope.codecs.tuner.question import Question
 from linkscope.messages.catalog import problem
 from linkscope.statistics.ranges import borders
 
@@ -24,7 +24,7 @@ def as_json(source: Exported) -> str:
     measured, ``measured`` says.
     """
     found = [
-        {**question.to_json(), "ranges": list(_ranges(one)), "left_out": sorted(_left_out(one))}
+        {**asdict(question), "ranges": list(_ranges(one)), "left_out": sorted(_left_out(one))}
         for question, one in _answers(source)
     ]
     head = {"format": "linkscope choices", "version": VERSION, "modelled": source.modelled, "origin": source.origin}
@@ -77,6 +77,85 @@ def _c(text: str) -> str:
     """Return a string literal; what is not printable ASCII becomes a question mark."""
     plain = "".join(c if " " <= c <= "~" else "?" for c in text)
     return '"' + plain.replace("\\", "\\\\").replace('"', '\\"').replace("??", "?\\?") + '"'
+
+
+_ONE_RUN = "in part of one run"
+_CLOCKS = {"model": "the model's clock", "device": "device clock", "host": "host clock"}
+_TOGETHER = {
+    "both": "both ways",
+    "one-path": "{flows} flows on one path",
+    "one-to-many": "1 to {flows}",
+    "many-to-one": "{flows} to 1",
+    "many": "{flows} flows",
+    "many-both": "{flows} flows, both ways",
+}
+_CACHES = ("flushed", "warm")
+
+
+@dataclass(frozen=True)
+class Question:
+    """``movement`` such as "GPU to GPU" or "all-reduce on 4 GPUs"; ``tier``: speed class of the path, "" within a
+    device; ``memory``: "pinned > device" or "any memory"; ``conditions``: first the clock."""
+
+    movement: str
+    tier: str
+    memory: str
+    conditions: tuple[str, ...]
+
+    @staticmethod
+    def of(choice: Choice, apart: bool) -> Question:
+        """Return the question of a choice; ``apart``: other choices have results of every run."""
+        memory = "any memory" if choice.task.memories == ANY else choice.task.memories.replace(">", " > ")
+        told = [*_conditions(choice), *([_ONE_RUN] if choice.part and apart else [])]
+        return Question(_movement(choice), str(choice.task.line["tier"]), memory, tuple(told))
+
+    @property
+    def words(self) -> tuple[str, ...]:
+        """Return movement, tier, memory and conditions, each as one text."""
+        return self.movement, self.tier, self.memory, ", ".join(self.conditions)
+
+
+def _movement(choice: Choice) -> str:
+    line, first = choice.task.line, choice.first
+    code, _, where = choice.task.movement.partition("/")
+    if line["workload"]:
+        deck = str(line["deck"]).removeprefix(line["workload"]).removeprefix(", ")
+        return f"{' '.join(filter(None, (line['workload'], deck)))} on {len(first['members'].split())} ranks"
+    if where not in ("", "processes"):
+        count, kind = where.partition("/")[0].removesuffix("s"), "ranks" if "rank" in where else "GPUs"
+        apart = f" in {line['processes']} processes" if where.endswith("/processes") else ""
+        return f"{code} on {count.removesuffix('gpu').removesuffix('rank')} {kind}{apart}"
+    return _copy(code, first) + (", between processes" if where else "")
+
+
+def _copy(code: str, first: Mapping[str, Any]) -> str:
+    if code in ("gpu", "host"):
+        return f"within a {'GPU' if code == 'gpu' else 'NUMA node'}"
+    if "-" in code:
+        who, verb, whose = code.split("-")
+        memory = {"own": "its own", "peer": "another GPU's", "host": "host"}[whose]
+        return f"{who.upper()} {verb} {memory} memory"
+    source, destination = ("GPU" if first[end].startswith("gpu:") else "host" for end in ("source", "destination"))
+    return f"{source} to {destination}"
+
+
+def _conditions(choice: Choice) -> Iterator[str]:
+    line = choice.task.line
+    clock = [_CLOCKS[line["clock"]], *(["calls included"] if line["calls_included"] else [])]
+    yield ", ".join([*clock, *(["both ways"] if line["both_ways"] else []), *filter(None, [line["call"]])])
+    if line["together"]:
+        yield _TOGETHER[line["together"]].format(flows=line["flows"]) + " at once"
+    if line["load"] != "once":
+        yield str(line["load"])
+    if line["cache"] in _CACHES and not line["workload"]:
+        yield f"{line['cache']} caches"
+    graphs = [word for word in choice.task.asked if word.startswith("recorded=")]
+    for word in choice.task.asked:
+        yield f"graph of {word.partition('=')[2]}" if word in graphs else word.replace("=", " ", 1)
+    if line["hosts"]:
+        yield f"between {line['hosts']}"
+    if choice.form and not graphs:
+        yield choice.form
 
 
 _HEADER = """// What is best on this node, by size. Include it anywhere; see linkscope_choose at the end.

@@ -7,14 +7,18 @@ from dataclasses import dataclass
 
 import polars
 
+from linkscope.messages.catalog import problem
 from linkscope.statistics.interval import Interval
 from linkscope.statistics.ranges import borders, crossovers, size_ranges
 
 Environment = Mapping[str, str]
+Setting = Callable[[Environment, str], str | None]
+"""Names what an environment sets for a collective; None: not one to choose."""
 _GROUP = (
     *("collective", "members", "members_memory", "processes", "clock", "call", "calls_included", "both_ways"),
     "parameters",
 )
+_LETTERS, _DIGITS = 64, 4
 _TIMES = ("seconds", "seconds_low", "seconds_high")
 
 
@@ -44,27 +48,14 @@ class Tuned:
     times: Mapping[str, Mapping[int, float]]
 
 
-def tuned(
-    figures: polars.DataFrame,
-    method: str,
-    setting: Callable[[Environment, str], str | None],
-    effort: Callable[[str], int] = lambda setting: 0,
-) -> tuple[Tuned, ...]:
-    """Return, within one node: for each collective and number of ranks that ``method``
-    was measured with in two settings or more. Where it was so under several conditions, those with most settings count.
+def tuned(results: polars.DataFrame, method: str, setting: Setting, effort: Callable[[str], int]) -> tuple[Tuned, ...]:
+    """Return the best settings, within one node, for each collective and number of ranks that ``method`` was measured
+    with in two settings or more. Where it was so under several conditions, those with most settings count.
 
-    ``setting`` names what an environment sets for a collective; None: not one to choose. Of equals that of the least
-    ``effort`` is taken, of these the fastest.
+    Of equals that of the least ``effort`` is taken, of these the fastest.
     """
     found: dict[tuple[str, int], Tuned] = {}
-    usable = figures.filter(
-        polars.col("status") == "ok",
-        polars.col("method") == method,
-        polars.col("background") == 0,
-        polars.col("hosts") == "",
-        polars.col("bytes") > 0,
-        polars.col("seconds_low") > 0,
-    )
+    usable = results.filter(polars.col("bytes") > 0, polars.col("seconds_low") > 0, method=method, hosts="")
     for (collective, members, *_), lines in usable.group_by(_GROUP, maintain_order=True):
         rivals = _rivals(lines, str(collective), setting)
         one = _tuned(str(collective), len(str(members).split()), rivals, effort)
@@ -74,9 +65,27 @@ def tuned(
     return tuple(found.values())
 
 
-def _rivals(
-    lines: polars.DataFrame, collective: str, setting: Callable[[Environment, str], str | None]
-) -> dict[str, dict[float, Interval]]:
+def tuned_mpi(results: polars.DataFrame, setting: Setting, library: str, suite: str, standard: str = "") -> list[Tuned]:
+    """Return the same of an MPI library's algorithms where others than its ``standard`` were measured, which is taken
+    where it is as good as any. Raises LinkscopeError where there are none."""
+    every = tuned(results, "mpi-collective", setting, lambda name: int(name != standard))
+    found = [one for one in every if set(one.times) - {standard}]
+    if not found:
+        raise problem("tuner.not-tuned", library=library, suite=suite)
+    return found
+
+
+def plain_word(text: str) -> bool:
+    """Return whether a text is a name that files can hold as it is."""
+    return text.isascii() and text.replace("_", "").isalnum() and len(text) < _LETTERS
+
+
+def few_digits(text: str) -> bool:
+    """Return whether a text is a number that files can hold as it is."""
+    return text.isascii() and text.isdecimal() and len(text) < _DIGITS
+
+
+def _rivals(lines: polars.DataFrame, collective: str, setting: Setting) -> dict[str, dict[float, Interval]]:
     rivals: dict[str, dict[float, Interval]] = {}
     for line in lines.select("environment", "bytes", *_TIMES).iter_rows(named=True):
         words = (word.partition("=") for word in line["environment"].split())

@@ -23,7 +23,7 @@ _WITHIN = "320GBs"
 
 def conf(source: Exported) -> str:
     """Return medians over GPUs, or pairs of them, of large copies one at a time; peers only where the run has them."""
-    if source.last.header.get("engine", {}).get("backend") != "cuda":
+    if source.runs[-1].header.get("engine", {}).get("backend") != "cuda":
         raise problem("tuner.only-cuda")
     large = _large(source.results)
     origin, destination = (polars.col(end) for end in ("source", "destination"))
@@ -35,7 +35,7 @@ def conf(source: Exported) -> str:
     between = large.filter(from_gpu & to_gpu)
     own, peers = _rate(between.filter(origin == destination)), _rate(between.filter(origin != destination))
     lines = [
-        *(f"# {line}" for line in source.origin),
+        *source.comment,
         "# as /etc/ucx/ucx.conf, or in the folder that UCX_CONFIG_DIR names",
         "# UCX 1.18.1 or newer: older ones know one bandwidth of copies, and refuse this line",
         f"# {_REST} is UCX's own value, for memories that no key names",
@@ -45,21 +45,17 @@ def conf(source: Exported) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _large(found: polars.DataFrame) -> polars.DataFrame:
-    memories = [polars.col(end).is_in(["pinned", "device"]) for end in _MEMORIES]
-    return found.filter(
-        polars.col("status") == "ok",
-        polars.col("method") == "copy-engine",
-        polars.col("processes") == 1,
-        polars.col("flows") == 1,
-        polars.col("background") == 0,
+def _large(results: polars.DataFrame) -> polars.DataFrame:
+    return results.filter(
+        *(polars.col(end).is_in(["pinned", "device"]) for end in _MEMORIES),
         polars.col("bytes") >= _LARGE_BYTES,
         polars.col("gbps") > 0,
-        *memories,
+        method="copy-engine",
+        processes=1,
+        flows=1,
     )
 
 
 def _rate(lines: polars.DataFrame) -> str | None:
     """Return the median rate in UCX's spelling; None where there is none."""
-    rates = lines["gbps"].drop_nulls().to_list()
-    return f"{median(rates) * 1e9 / (1 << 20):.0f}MBs" if rates else None
+    return f"{median(lines['gbps']) * 1e9 / (1 << 20):.0f}MBs" if lines.height else None
