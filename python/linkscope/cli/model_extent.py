@@ -7,7 +7,6 @@ from typing import Any
 
 from linkscope.machine.described import load_machine, machine_names
 from linkscope.machine.node import Node
-from linkscope.messages.listed import listed
 from linkscope.plan.modelled import with_meaning
 
 _MESSAGES = {
@@ -120,9 +119,9 @@ def _words(name: str, value: object) -> str:
     if isinstance(value, Mapping):
         return f"with {' '.join(f'{key}={one}' for key, one in value.items())}"
     if name == "pairs" and isinstance(value, list):
-        return listed((f"between {a} and {b}" for a, b in value), "or")
+        return " or ".join(f"between {a} and {b}" for a, b in value)
     return f"{name} {_either(value)}"
 
 
 def _either(value: object) -> str:
-    return listed(map(str, value), "or") if isinstance(value, list) else str(value)
+    return " or ".join(map(str, value)) if isinstance(value, list) else str(value)

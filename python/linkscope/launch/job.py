@@ -45,7 +45,7 @@ from linkscope.plan.suite import Suite
 from linkscope.plan.suites import load_suite, packaged_methods
 from linkscope.plan.workload_cases import workload_notes
 from linkscope.results import calibration
-from linkscope.results.other_sizes import other_sizes
+from linkscope.results.other_sizes import sizes_of_their_own
 from linkscope.results.run_file import FILE_SCHEMA, SCHEMA
 
 Json = dict[str, Any]
@@ -213,10 +213,10 @@ def _unit_notes(request: Request) -> list[str]:
 
 
 def _size_notes(request: Request, cases: Sequence[PlannedCase]) -> list[str]:
-    """Of ranges whose end is no step, where they end; and suite rows that have sizes of their own."""
+    """Return where ranges end whose end is no step, and which tests are not at the sizes that were asked for."""
     ends = [sentence(note("plan.sizes-end", range=one)) for one in early_ends(request.sizes or "")]
-    others = other_sizes((one.case for one in cases), request.sizes)
-    return [*ends, *(f"suite rows {one}" for one in others)]
+    others, _ = sizes_of_their_own((one.case for one in cases), request.sizes)
+    return [*ends, *([sentence(note("run.other-sizes", tests=[name for _, name in others]))] if others else [])]
 
 
 def _suite_notes(suites: Sequence[Suite], cases: Sequence[PlannedCase], node: Node) -> list[str]:

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from linkscope.documents.sizes import format_bytes
-from linkscope.messages.listed import listed
 from linkscope.messages.telling_apart import telling_apart
 from linkscope.plan.suite_row import SuiteRow
 from linkscope.plan.workload_row import WorkloadRow
@@ -37,17 +36,17 @@ def _facts(row: AnyRow, parameters: Sequence[str]) -> list[str]:
     """What may tell a row from others, the plainest first, with those of ``parameters`` that it has; its name always
     does."""
     if isinstance(row, WorkloadRow):
-        return [listed(row.interfaces, "or"), row.name]
+        return [_either(row.interfaces), row.name]
     ends = [end for end in (row.source, row.destination) if end.memories]
     return [
-        listed(row.methods, "or"),
+        _either(row.methods),
         " to ".join(end.on for end in ends),
-        " to ".join(dict.fromkeys(listed(end.memories, "or") for end in ends)),
+        " to ".join(dict.fromkeys(_either(end.memories) for end in ends)),
         *(f"{name} {_value(row.parameters[name])}" if name in row.parameters else "" for name in parameters),
-        "" if row.processes == ("one",) else f"processes {listed(row.processes, 'or')}",
-        listed(row.collectives, "or"),
-        f"{listed(row.clocks, 'or')} clock" if row.clocks else "",
-        f"{listed(row.caches, 'or')} caches",
+        "" if row.processes == ("one",) else f"processes {_either(row.processes)}",
+        _either(row.collectives),
+        f"{_either(row.clocks)} clock" if row.clocks else "",
+        f"{_either(row.caches)} caches",
         " to ".join(dict.fromkeys(format_bytes(size) for size in row.sizes[:: max(len(row.sizes) - 1, 1)])),
         str((row.peer or {}).get("case", "")),
         row.name,
@@ -55,4 +54,8 @@ def _facts(row: AnyRow, parameters: Sequence[str]) -> list[str]:
 
 
 def _value(value: object) -> str:
-    return listed(map(str, value), "or") if isinstance(value, list) else str(value)
+    return _either(map(str, value)) if isinstance(value, list) else str(value)
+
+
+def _either(words: Iterable[str]) -> str:
+    return " or ".join(words)
