@@ -28,6 +28,6 @@ def test_a_title_of_its_own_stands_alone_and_a_shared_one_says_what_differs_firs
 
 
 @pytest.mark.parametrize("name", ["p2p-processes", "collectives", "schieffer25"])
-def test_rows_that_are_measured_are_told_apart(name: str) -> None:
-    titles = [tally.title for tally in tallies(prepare(Request((name,), machine="h200x4", sizes="1M")).cases).values()]
-    assert len(set(titles)) == len(titles) > 1
+def test_tests_that_are_measured_have_names_of_their_own(name: str) -> None:
+    names = [tally.name for tally in tallies(prepare(Request((name,), machine="h200x4", sizes="1M")).cases).values()]
+    assert len(set(names)) == len(names) > 1
