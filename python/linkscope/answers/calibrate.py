@@ -34,7 +34,7 @@ _HIGH = 0.9
 """Share of a class's cases that vary by no more than what counts for others of the class."""
 _KEY = ("id", "place", "figure")
 _OF_RESULT = ("value", "value_low", "value_high", "replicate_values", "of_samples", "n", "noise")
-_COUNT = polars.col("value").list.len()
+Keep = Callable[[NodeNoise], Path | None]
 
 
 @dataclass(frozen=True, repr=False)
@@ -66,16 +66,15 @@ def answer(*runs: Run) -> Answer:
     return calibration(runs).answer
 
 
-def calibration(runs: Sequence[Run], keep: Callable[[NodeNoise], Path | None] | None = None) -> Calibration:
+def calibration(runs: Sequence[Run], keep: Keep | None = None) -> Calibration:
     """Return the noise of the node and its answer, as ``answer`` does.
 
     ``keep`` keeps the noise for later runs, where it is worth it, and returns the file, None where it cannot.
     """
     of_class = _by_class(runs)
     noise = _node_noise(runs, of_class)
-    kept = keep(noise) if keep is not None and noise.worth_keeping else None
-    alone = [(one, result) for one, held in of_class.items() for result in held]
-    rows = [_row(one.key, _noise(result.id, [result], _Deviations({}, {}))) for one, result in alone]
+    alone = _Deviations({}, {})
+    rows = [_row(one.key, _noise(result.id, [result], alone)) for one, held in of_class.items() for result in held]
     heads = tuple(map(run_head, runs))
     spoilers, repeated = findings_of(heads)
     cut = any(head.cut_short for head in heads)
@@ -84,10 +83,7 @@ def calibration(runs: Sequence[Run], keep: Callable[[NodeNoise], Path | None] | 
         heads,
         _headline(noise, cut),
         Outcome.UNTESTED if cut else None,
-        findings=(
-            *spoilers,
-            *(_kept(noise, kept) if keep is not None else [note("calibrate.not-measured")]),
-        ),
+        findings=(*spoilers, *_kept(noise, keep)),
         tables=(
             Table("calibrate.classes", _classes(noise), _COLUMNS),
             Table("calibrate.cases", polars.DataFrame(rows), _OF_CASES, detail=True),
@@ -100,22 +96,24 @@ def calibration(runs: Sequence[Run], keep: Callable[[NodeNoise], Path | None] | 
 
 def _node_noise(runs: Sequence[Run], of_class: Mapping[NoiseClass, Sequence[_NoisyResult]]) -> NodeNoise:
     last = max(runs, key=_started)
-    known = [_Deviations.of(held, len(runs)) for held in of_class.values()]
-    by_class = [_noise(one.key, held, sds) for (one, held), sds in zip(of_class.items(), known, strict=True)]
+    known = {one: _Deviations.of(held, len(runs)) for one, held in of_class.items()}
     everything = [result for held in of_class.values() for result in held]
     return NodeNoise(
         made=_started(last),
         version=str(last.header.get("version", "")),
         suites=_suites(last),
         turns=len(runs),
-        freedom=min(len(runs) - 1 + lent(len(sds.runs)) for sds in known),
+        freedom=min(len(runs) - 1 + lent(len(sds.runs)) for sds in known.values()),
         host=str(last.header.get("host", "")),
         node=last.node.name,
         devices=devices_of(last.node),
         modelled=any(run.modelled or run.node.modelled for run in runs),
-        classes=(*by_class, _noise(ALL, everything, _Deviations.of(everything, len(runs)))),
-        runs={case: sd for sds in known for case, sd in sds.runs.items()},
-        replicates={case: sd for sds in known for case, sd in sds.replicates.items()},
+        classes=(
+            *(_noise(one.key, held, known[one]) for one, held in of_class.items()),
+            _noise(ALL, everything, _Deviations.of(everything, len(runs))),
+        ),
+        runs={case: sd for sds in known.values() for case, sd in sds.runs.items()},
+        replicates={case: sd for sds in known.values() for case, sd in sds.replicates.items()},
     )
 
 
@@ -147,13 +145,12 @@ def _largest(variances: Sequence[tuple[str, float]], freedom: int) -> dict[str, 
 def _by_class(runs: Sequence[Run]) -> dict[NoiseClass, list[_NoisyResult]]:
     _check_same(runs)
     lines = polars.concat([run.results.filter(polars.col("value").is_not_null()) for run in runs])
-    grouped = lines.group_by(_KEY, maintain_order=True).agg("class", *_OF_RESULT).filter(_COUNT >= FEWEST_RUNS)
-    found: dict[str, list[_NoisyResult]] = {}
-    for line in grouped.iter_rows(named=True):
-        found.setdefault(line["class"][0], []).append(_result(line))
-    if not found:
+    grouped = lines.group_by(_KEY, maintain_order=True).agg(polars.col("class").first(), *_OF_RESULT)
+    grouped = grouped.filter(polars.col("value").list.len() >= FEWEST_RUNS)
+    if not grouped.height:
         raise problem("calibrate.nothing", least=FEWEST_RUNS)
-    return {one: _calibrated(found[one.key]) for one in NoiseClass if one.key in found}
+    by_class = {one: grouped.filter(polars.col("class") == one.key) for one in NoiseClass}
+    return {one: _calibrated(list(map(_result, of.iter_rows(named=True)))) for one, of in by_class.items() if of.height}
 
 
 def _result(line: Mapping[str, Any]) -> _NoisyResult:
@@ -306,11 +303,13 @@ def _headline(noise: NodeNoise, cut: bool) -> Finding:
     return note("calibrate.calibrated" if everything.calibrated else "calibrate.holds", **facts)
 
 
-def _kept(noise: NodeNoise, kept: Path | None) -> Iterator[Finding]:
-    """Yield where the noise is kept, or why it is not."""
+def _kept(noise: NodeNoise, keep: Keep | None) -> Iterator[Finding]:
+    """Keep the noise, and yield where that is or why it is not."""
     everything = noise.classes[-1]
-    if kept is not None:
-        yield note("calibrate.kept", path=str(kept))
+    if keep is None:
+        yield note("calibrate.not-measured")
+    elif noise.worth_keeping and (path := keep(noise)) is not None:
+        yield note("calibrate.kept", path=str(path))
         if everything.calibrated is not None:
             yield note("calibrate.wider", before=everything.intervals.margin, after=everything.calibrated.margin)
     elif not noise.modelled and noise.turns < FEWEST_KEPT:

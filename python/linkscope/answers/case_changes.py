@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import polars
@@ -24,15 +24,11 @@ _ENDS = ("source", "destination", "executor", "members")
 @dataclass(frozen=True)
 class CaseChanges:
     """Cases by id. ``lost``: id, status and reason of those that were ok in the base and are in no new run that tried
-    them, or whose device is gone. Of the base's other cases the new side ``left_out`` some for lack of time, did not
-    reach some before it ended, and has some not in its plan. ``added``: in the new side alone. ``methods``: of all
-    cases that any run tried."""
+    them, or whose device is gone. ``alone``: the other cases that one side alone has, by the code that says why.
+    ``methods``: of all cases that any run tried."""
 
     lost: tuple[tuple[str, str, str], ...]
-    left_out: tuple[str, ...]
-    not_reached: tuple[str, ...]
-    not_planned: tuple[str, ...]
-    added: tuple[str, ...]
+    alone: Mapping[str, tuple[str, ...]]
     methods: frozenset[str]
 
 
@@ -40,20 +36,21 @@ def case_changes(base: Sequence[Run], new: Sequence[Run]) -> CaseChanges:
     """Return what became of the cases of both sides."""
     before, after = _outcomes(base), _outcomes(new)
     gone = _only_in(before, after)
-    lost = [*_broken(before, after), *_gone_with_device(base, new, gone)]
+    good = before.filter("good").select("id")
+    broken = after.filter(~polars.col("good")).join(good, on="id", how="semi", maintain_order="left")
+    lost = (*broken.select("id", "status", polars.col("reason").fill_null("")).rows(), *_with_device(base, new, gone))
     rest = [name for name in gone if name not in {id_ for id_, _, _ in lost}]
     skipped = {name for run in new for name in run.results.filter("left_out")["id"]}
     planned = {name for run in new for name in run.header["plan"]["ids"]}
+    alone = {
+        "compare.left-out": tuple(name for name in rest if name in skipped),
+        "compare.not-reached": tuple(name for name in rest if name in planned - skipped),
+        "compare.not-planned": tuple(name for name in rest if name not in planned | skipped),
+        "compare.added": _only_in(after, before),
+    }
     tried = polars.col("status") != "skipped"
-    methods = polars.concat([run.results.filter(tried).select("method") for run in (*base, *new)])
-    return CaseChanges(
-        lost=tuple(lost),
-        left_out=tuple(name for name in rest if name in skipped),
-        not_reached=tuple(name for name in rest if name in planned - skipped),
-        not_planned=tuple(name for name in rest if name not in planned | skipped),
-        added=_only_in(after, before),
-        methods=frozenset(methods["method"].drop_nulls().unique()),
-    )
+    methods = polars.concat([run.results.filter(tried)["method"] for run in (*base, *new)])
+    return CaseChanges(lost, alone, frozenset(methods.drop_nulls()))
 
 
 def nothing_common(base: Sequence[Run], new: Sequence[Run]) -> LinkscopeError:
@@ -89,12 +86,7 @@ def _only_in(one: Frame, other: Frame) -> tuple[str, ...]:
     return tuple(one.join(other, on="id", how="anti")["id"].sort())
 
 
-def _broken(base: Frame, new: Frame) -> Iterable[tuple[str, str, str]]:
-    lost = new.filter(~polars.col("good")).join(base.filter("good").select("id"), on="id", maintain_order="left")
-    return lost.select("id", "status", polars.col("reason").fill_null("")).rows()
-
-
-def _gone_with_device(base: Sequence[Run], new: Sequence[Run], gone: Sequence[str]) -> Iterable[tuple[str, str, str]]:
+def _with_device(base: Sequence[Run], new: Sequence[Run], gone: Sequence[str]) -> Iterable[tuple[str, str, str]]:
     """Yield those of ``gone`` that were ok and use a device that one and the same machine no longer has."""
     if not all(same_machine(base[-1], run) for run in new):
         return

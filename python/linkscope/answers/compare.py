@@ -6,10 +6,9 @@ Statistics are those of statistics/variance.py. Every change is one of speed: a 
 from __future__ import annotations
 
 import math
-import os
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import asdict, replace
 from typing import Any
 
 import polars
@@ -27,7 +26,6 @@ from linkscope.messages.finding import Finding, Level, error, note, warning
 from linkscope.messages.methods import method_name
 from linkscope.results.noise_class import NoiseClass
 from linkscope.results.row import origin_name
-from linkscope.results.run_file import RunFile
 from linkscope.results.same_machine import same_machine
 from linkscope.statistics.variance import HIGHER, LOWER, SAME, UNCLEAR, differences, judged, of_results
 
@@ -54,23 +52,17 @@ _SHOWN = ("base", "new", "speed", "speed_low", "speed_high", "p", "verdict")
 _NUMBER = re.compile(r"\d+(?:\.\d+)?")
 
 
-def answer(
-    first: Run,
-    *new: Run,
-    more_base: Sequence[Run | RunFile | str | os.PathLike[str]] = (),
-    alpha: float = ALPHA,
-    threshold: float = THRESHOLD,
-) -> Answer:
-    """Return what changed from the base, ``first`` and ``more_base``, to the new runs.
+def answer(base: Run, *new: Run, **options: float) -> Answer:
+    """Return ``compare`` of one run with others."""
+    return compare([base], new, **options)
+
+
+def compare(base: Sequence[Run], new: Sequence[Run], alpha: float = ALPHA, threshold: float = THRESHOLD) -> Answer:
+    """Return what changed from the base to the new runs.
 
     Of all changes at most the share ``alpha`` is false; changes below the relative ``threshold`` are none. Raises
     LinkscopeError where a side has no run or the sides have no result in common.
     """
-    return compare([first, *map(Run.of, more_base)], new, alpha, threshold)
-
-
-def compare(base: Sequence[Run], new: Sequence[Run], alpha: float = ALPHA, threshold: float = THRESHOLD) -> Answer:
-    """Return ``answer`` of two sides of runs."""
     if not base or not new:
         raise problem("compare.no-run")
     heads = tuple(map(run_head, (*base, *new)))
@@ -88,9 +80,9 @@ def compare(base: Sequence[Run], new: Sequence[Run], alpha: float = ALPHA, thres
     others = [*parts, *(one for one in changed if one is not headline)]
     likely = [one for one in (*setup, *disturbed) if set(one.device.split("<>")) & set(headline.where)]
     block = [note("compare.counts", **facts)] if found or lost else []
-    block += [*(_of_setting("compare.likely", one) for one in likely), *others[:_FEW_CAUSES], *lost[:_FEW_LOST]]
+    block += [*(note("compare.likely", **asdict(one)) for one in likely), *others[:_FEW_CAUSES], *lost[:_FEW_LOST]]
     settings = [
-        _of_setting("compare.setup-of" if one.device else "compare.setup", one) for one in setup if one not in likely
+        note("compare.setup-of" if one.device else "compare.setup", **asdict(one)) for one in setup if one not in likely
     ]
     if len(settings) > _FEW_SETTINGS:
         settings.insert(_FEW_SETTINGS, note("compare.more-setup", count=len(settings) - _FEW_SETTINGS))
@@ -106,7 +98,7 @@ def compare(base: Sequence[Run], new: Sequence[Run], alpha: float = ALPHA, thres
             *spoilers,
             *(replace(one, level=level) for one in block),
             *_doubts(base, new, setup),
-            *_missing(cases),
+            *_of_one_side(cases),
             *(_detectable(results, threshold) if outcome in (Outcome.HOLDS, Outcome.UNCLEAR) else ()),
             *settings[: _FEW_SETTINGS + 1],
         ),
@@ -207,10 +199,6 @@ def _lost(cases: CaseChanges) -> Iterator[Finding]:
         yield Finding(code, Level.NOTE, facts, results=tuple(name for name, _ in group))
 
 
-def _of_setting(code: str, one: SetupChange) -> Finding:
-    return Finding(code, Level.NOTE, {"setting": one.setting, "base": one.base, "new": one.new, "device": one.device})
-
-
 def _doubts(base: Sequence[Run], new: Sequence[Run], setup: Iterable[SetupChange]) -> Iterator[Finding]:
     """Yield what makes a comparison doubtful: a run on both sides, other machines, imports that name none."""
     paths = {run.path for run in base} & {run.path for run in new}
@@ -230,15 +218,9 @@ def _knows_machine(run: Run) -> bool:
     return not origin_name(run.header) or any(node != Device(node.id, "numa") for node in run.node.of_kind("numa"))
 
 
-def _missing(cases: CaseChanges) -> Iterator[Finding]:
+def _of_one_side(cases: CaseChanges) -> Iterator[Finding]:
     """Yield what one side alone has, by why the other lacks it."""
-    groups = {
-        "compare.left-out": cases.left_out,
-        "compare.not-reached": cases.not_reached,
-        "compare.not-planned": cases.not_planned,
-        "compare.added": cases.added,
-    }
-    for code, ids in groups.items():
+    for code, ids in cases.alone.items():
         tests = list(dict.fromkeys("/".join(name.split("/")[:2]) for name in ids))
         if ids:
             yield Finding(code, Level.NOTE, {"count": len(ids), "tests": tests}, results=ids)
@@ -252,13 +234,10 @@ def _seen(results: Frame, threshold: float) -> dict[str, float]:
 
 
 def _detectable(results: Frame, threshold: float) -> Iterator[Finding]:
-    seen = list(_seen(results, threshold).items())
-    if len(seen) == 1:
-        yield note("compare.detectable", least=seen[0][1], least_class=seen[0][0])
-    elif seen:
+    if seen := list(_seen(results, threshold).items()):
         (least_class, least), (most_class, most) = seen[0], seen[-1]
-        facts = {"least": least, "least_class": least_class, "most": most, "most_class": most_class}
-        yield note("compare.detectable-range", **facts)
+        code = "compare.detectable-range" if len(seen) > 1 else "compare.detectable"
+        yield note(code, least=least, least_class=least_class, most=most, most_class=most_class)
 
 
 def _noise(base: Sequence[Run], new: Sequence[Run]) -> Finding:
@@ -284,9 +263,8 @@ def _tables(results: Frame, found: Sequence[Blame], library: str) -> Iterator[Ta
     columns = (Column("between", Kind.PATH), Column("called"), Column("bytes", Kind.SIZE), *values)
     size = polars.col("change").abs()
     if found:
-        ordered = polars.concat(
-            [one.results.sort("flows", "p", size, descending=[False, False, True]) for one in found]
-        )
+        downwards = [False, False, True]
+        ordered = polars.concat([one.results.sort("flows", "p", size, descending=downwards) for one in found])
         yield Table("compare.changed", _named(ordered, library), columns, first=_FEW_ROWS)
     else:
         unclear = results.filter(polars.col("verdict") == UNCLEAR, size > _LEAST_SHOWN).sort(size, descending=True)

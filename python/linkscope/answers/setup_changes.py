@@ -54,10 +54,11 @@ def setup_changes(base: Run, new: Run, methods: Iterable[str]) -> list[SetupChan
         before, after = ({key: one[key] for key in one if key in before and key in after} for one in (before, after))
     if before.get(("", "host")) == after.get(("", "host")):
         were, are = _gpus(base), _gpus(new)
-        before |= {(gpu, "identity"): were[gpu] for gpu in were if gpu in are}
-        after |= {(gpu, "identity"): are[gpu] for gpu in were if gpu in are}
-    used = tuple(methods)
-    return [change for change in _differing(before, after) if _concerns(change.setting, used)]
+        before |= {key: were[key] for key in were.keys() & are.keys()}
+        after |= {key: are[key] for key in were.keys() & are.keys()}
+    called = tuple(methods)
+    unused = {name for name, caller in _CALLERS.items() if not any(method.startswith(caller) for method in called)}
+    return [change for change in _differing(before, after) if change.setting not in unused]
 
 
 def disturbances(base: Run, new: Run) -> list[SetupChange]:
@@ -70,11 +71,6 @@ def _differing(before: Mapping[_Key, str], after: Mapping[_Key, str]) -> list[Se
     return [SetupChange(*key, old, new) for key, old, new in pairs if old != new]
 
 
-def _concerns(setting: str, methods: Iterable[str]) -> bool:
-    caller = _CALLERS.get(setting)
-    return caller is None or any(method.startswith(caller) for method in methods)
-
-
 def _settings(run: Run) -> dict[_Key, str]:
     header, plan = run.header, run.header.get("plan") or {}
     tool = origin_name(header)
@@ -84,7 +80,8 @@ def _settings(run: Run) -> dict[_Key, str]:
     found["", DEVICES] = [f"{count} x {name}" if count > 1 else name for name, count in kinds.items()]
     found |= {("", name): value for name, value in ((header.get("engine") or {}).get("versions") or {}).items()}
     found |= {("", name): value for name, value in (plan.get("options") or {}).items()}
-    found["", "rounds"] = _rounds(plan.get("rounds"))
+    rounds = plan.get("rounds")
+    found["", "rounds"] = f"{rounds.get('least')}-{rounds.get('most')}" if isinstance(rounds, Mapping) else rounds
     if run.states:
         state = run.states[0]
         found["", "driver"] = state.versions.get("driver")
@@ -92,10 +89,6 @@ def _settings(run: Run) -> dict[_Key, str]:
         found |= {(gpu.id, name): getattr(gpu, name) for gpu in state.gpus for name in _OF_GPU}
     found |= _links(run)
     return {key: _words(value) for key, value in found.items() if value not in (None, "", (), [], {})}
-
-
-def _rounds(rounds: Any) -> str:
-    return f"{rounds.get('least')}-{rounds.get('most')}" if isinstance(rounds, Mapping) else str(rounds or "")
 
 
 def _links(run: Run) -> dict[_Key, Any]:
@@ -124,11 +117,10 @@ def _states(run: Run) -> dict[_Key, str]:
     return found
 
 
-def _gpus(run: Run) -> dict[str, str]:
+def _gpus(run: Run) -> dict[_Key, str]:
     """Return by what each GPU is known again: its number rather than its board's."""
     gpus = Identity.from_json(run.header.get("identity", {})).gpus
-    known = {name: gpu.uuid or gpu.serial for name, gpu in gpus.items()}
-    return {name: number for name, number in known.items() if number}
+    return {(name, "identity"): number for name, gpu in gpus.items() if (number := gpu.uuid or gpu.serial)}
 
 
 def _words(value: Any) -> str:

@@ -15,7 +15,7 @@ from linkscope.errors import LinkscopeError
 from linkscope.messages.numbers import count, duration
 
 if TYPE_CHECKING:
-    from linkscope.answers.calibrate import Calibration
+    from linkscope.answers.answer import Answer
     from linkscope.launch.job import Job, Request
     from linkscope.launch.run import Listener
     from linkscope.plan.planned_case import PlannedCase
@@ -56,31 +56,28 @@ def calibrate(
     if files:
         if options or turns is not None or output is not None:
             raise LinkscopeError("--from measures nothing: leave out all options but --json and --full")
-        found = _of_files([Path(name) for name in suites or ()])
-        return printed(found.answer, out(), "json" if as_json else "text", full)
+        return printed(_of_files(suites or ()), out(), "json" if as_json else "text", full)
     request = Request(suites=tuple(suites or ("default",)), **options) if suites or options else None
     found, refused = _measured(request, turns, output)
-    printed(found.answer, out(), "json" if as_json else "text", full)
+    printed(found, out(), "json" if as_json else "text", full)
     if refused:
         raise refused[0]
-    return 1 if any(run.failed for run in found.answer.runs) else 0
+    return 1 if any(run.failed for run in found.runs) else 0
 
 
-def _of_files(paths: Sequence[Path]) -> Calibration:
-    from linkscope.answers.calibrate import calibration
+def _of_files(names: Sequence[str]) -> Answer:
+    from linkscope.answers.calibrate import answer
     from linkscope.figures.run import Run
     from linkscope.messages.catalog import problem
     from linkscope.results.run_files import named
 
-    runs = [Run.of(path) for path in named(paths)]
+    runs = [Run.of(path) for path in named(map(Path, names))]
     if not runs:
         raise problem("calibrate.no-run")
-    return calibration(runs)
+    return answer(*runs)
 
 
-def _measured(
-    request: Request | None, turns: int | None, output: Path | None
-) -> tuple[Calibration, list[LinkscopeError]]:
+def _measured(request: Request | None, turns: int | None, output: Path | None) -> tuple[Answer, list[LinkscopeError]]:
     """Take the turns and keep what they show of the node; return why that was not possible, if so."""
     from linkscope.answers.calibrate import calibration
     from linkscope.cli.measuring import command_line
@@ -101,7 +98,7 @@ def _measured(
             refused.append(error)
             return None
 
-    return calibration([Run.of(lines.ended(run)) for run in files], keep_or_refuse), refused
+    return calibration([Run.of(lines.ended(run)) for run in files], keep_or_refuse).answer, refused
 
 
 class _TurnLines:
