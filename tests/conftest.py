@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import gc
 from pathlib import Path
 
 import pytest
+
+gc.set_threshold(100_000, 50, 100)  # the search for cycles took a tenth of the tests' time
 
 
 @pytest.fixture(autouse=True)

@@ -5,7 +5,10 @@ from __future__ import annotations
 import re
 import shlex
 import sys
+from collections.abc import Iterator, Sequence
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pytest
 from typer.testing import CliRunner
@@ -14,6 +17,12 @@ from linkscope.cli.main import app
 from linkscope.codecs.peer.formats import FORMATS
 from linkscope.errors import LinkscopeError
 from linkscope.importers.imported_run import Wanted, import_file
+from linkscope.machine.node import Node
+from linkscope.plan.engine_catalog import EngineCatalog
+from linkscope.plan.expand import expand
+from linkscope.plan.planned_case import PlannedCase
+from linkscope.plan.select import Selection
+from linkscope.plan.suites import Suite
 
 ROOT = Path(__file__).parents[2]
 sys.path.insert(0, str(ROOT))
@@ -52,8 +61,25 @@ def test_readme_and_all_pages_name_one_command_for_a_tool() -> None:
     assert {one for one in listed(readme) if "NAME" not in one} - first == {"linkscope topology"}
 
 
+@pytest.fixture(scope="module")
+def shared_expansions() -> Iterator[None]:
+    """Commands that differ in their keyword alone have the same cases before it picks some."""
+    found: dict[tuple[object, ...], list[PlannedCase]] = {}
+
+    def shared(of: str, suites: Sequence[Suite], node: Node, catalog: EngineCatalog, selected: Selection) -> Any:
+        key = (of, tuple(suite.name for suite in suites), node.name, selected)
+        if key not in found:
+            found[key] = expand(suites, node, catalog, selected)
+        return found[key]
+
+    with pytest.MonkeyPatch.context() as patch:
+        for of in ("job", "outlook"):
+            patch.setattr(f"linkscope.launch.{of}.expand", partial(shared, of))
+        yield
+
+
 @pytest.mark.parametrize("command", RUNS)
-def test_a_run_of_the_page_has_cases(command: str) -> None:
+def test_a_run_of_the_page_has_cases(command: str, shared_expansions: None) -> None:
     machine = "" if "--machine" in command else "--machine h200x4"
     assert done(f"{command} {machine} --dry-run") == 0
 

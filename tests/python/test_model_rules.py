@@ -215,10 +215,13 @@ def test_no_rule_is_hidden_behind_the_ones_before_it(
 
     monkeypatch.setattr(_Choice, "_fits", seen)
     node, catalog = load_machine(name), modelling_engine().catalog()
+    rules = {
+        (method, n): id(rule["when"])
+        for method, facts in node.methods.items()
+        for n, rule in enumerate(facts.get("rules", ()))
+    }
     for suite in SUITES:
         with suppress(LinkscopeError):  # a suite of which nothing fits the node
-            expand([load_suite(suite)], node, catalog, Selection())
-    rules = {
-        (method, n): rule for method, facts in node.methods.items() for n, rule in enumerate(facts.get("rules", ()))
-    }
-    assert [place for place, rule in rules.items() if id(rule["when"]) not in reached] == []
+            if not reached.issuperset(rules.values()):
+                expand([load_suite(suite)], node, catalog, Selection())
+    assert [place for place, when in rules.items() if when not in reached] == []

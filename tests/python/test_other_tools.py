@@ -66,6 +66,7 @@ def planned(suites: Sequence[str], methods: Sequence[str]) -> list[PlannedCase]:
     return found
 
 
+@cache
 def cases_of(said: str) -> list[PlannedCase]:
     """The cases that a command picks, and that can run on the node. Raises LinkscopeError as the command does."""
     words = shlex.split(said)

@@ -117,9 +117,17 @@ def h200s() -> Node:
     return from_recording(RECORDED)
 
 
-def whole(suite: str, machine: Node, *sizes: int) -> list[PlannedCase]:
+EXPANDED: dict[tuple[object, ...], list[PlannedCase]] = {}
+"""What tests of this file share: cases by suite, machine, sizes, hosts and slots."""
+
+
+def whole(suite: str, machine: Node, *sizes: int, hosts: int = 1, slots: int = 0) -> list[PlannedCase]:
     """The suite's cases with an engine that lacks nothing the suite names; of these ``sizes`` if given."""
-    return expand([load_suite(suite)], machine, whole_catalog(load_suite(suite)), Selection(sizes=sizes))
+    key = (suite, machine.name, sizes, hosts, slots)
+    if key not in EXPANDED:
+        chosen = Selection(sizes=sizes, hosts=hosts, slots=slots)
+        EXPANDED[key] = expand([load_suite(suite)], machine, whole_catalog(load_suite(suite)), chosen)
+    return EXPANDED[key]
 
 
 def of_row(planned: list[PlannedCase], row: str) -> list[dict[str, Any]]:
@@ -401,9 +409,8 @@ def test_pytorchs_collectives_are_all_there_from_graphs_but_none_that_could_not_
 
 def over(hosts: int, machine: Node, slots: int = 0) -> dict[str, list[PlannedCase]]:
     """Cases of suite collectives by row, where processes are started on so many hosts that have so many slots."""
-    suite = load_suite("collectives")
     by_row: dict[str, list[PlannedCase]] = {}
-    for one in expand([suite], machine, whole_catalog(suite), Selection(hosts=hosts, slots=slots)):
+    for one in whole("collectives", machine, hosts=hosts, slots=slots):
         by_row.setdefault(one.case["name"], []).append(one)
     return by_row
 

@@ -17,7 +17,7 @@ from linkscope.results.member_time import slowest
 from linkscope.results.replicates import noted
 from linkscope.results.row import Row
 from linkscope.results.stats import Stats
-from linkscope.results.without_collection import without_collection
+from linkscope.without_collection import without_collection
 
 Json = dict[str, Any]
 

@@ -30,6 +30,7 @@ from linkscope.plan.suites import MOST_MEMBERS, SLOTS
 from linkscope.plan.unsupported import unsupported
 from linkscope.plan.vendor import own_variants
 from linkscope.plan.workload_cases import workload_cases
+from linkscope.without_collection import without_collection
 
 Json = dict[str, Any]
 
@@ -37,6 +38,7 @@ MOST_CASES = 1_000_000
 """Of one plan; more would take days."""
 
 
+@without_collection()
 def expand(suites: Sequence[Suite], node: Node, catalog: EngineCatalog, selected: Selection) -> list[PlannedCase]:
     """All cases of ``suites`` on ``node``, in the suites' order, ids unique.
 

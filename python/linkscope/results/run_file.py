@@ -21,7 +21,7 @@ from linkscope.results.records import MOST_LINE, Json, checked_header, checked_s
 from linkscope.results.replicates import folded
 from linkscope.results.row import Row
 from linkscope.results.row_reader import RowReader
-from linkscope.results.without_collection import without_collection
+from linkscope.without_collection import without_collection
 
 SCHEMA = 1
 """Of plans and of what engines print."""
