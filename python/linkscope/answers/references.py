@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
@@ -11,9 +10,8 @@ import polars
 
 from linkscope.figures.columns import RATE, TIME
 from linkscope.figures.run import Run
-from linkscope.machine.expected import expected, expected_collective, expected_latency
+from linkscope.machine.expected import ExpectedCollective, expected, expected_collective, expected_latency
 from linkscope.machine.nominal import NVSWITCH
-from linkscope.machine.paths import Path
 from linkscope.machine.traits import memory_traits, method_traits
 
 Line = dict[str, Any]
@@ -26,10 +24,12 @@ _ON_GPUS = ("gpu-large", "gpu")
 SWITCHED, _UNSWITCHED = "as it chooses", ("NCCL_NVLS_ENABLE=0", "no NVLink SHARP")
 """Parts of an engine's notes: NCCL was free to reduce in the GPU switch (NVLS), or was not."""
 SCHEMA: dict[str, Any] = {
-    **{"key": polars.UInt32, "kind": polars.String, "link": polars.String, "lanes": polars.Int64, "hops": polars.Int64},
-    **{"line_gbps": polars.Float64, "engine_gbps": polars.Float64, "gpus": polars.List(polars.String)},
-    **{"known": polars.Float64, "known_tolerance": polars.Float64, "known_source": polars.String},
-    **{"maybe_faster": polars.Boolean},
+    "key": polars.UInt32,
+    **dict.fromkeys(("kind", "link", "known_source"), polars.String),
+    **dict.fromkeys(("lanes", "hops"), polars.Int64),
+    **dict.fromkeys(("line_gbps", "engine_gbps", "known", "known_tolerance"), polars.Float64),
+    "gpus": polars.List(polars.String),
+    "maybe_faster": polars.Boolean,
 }
 """Columns that ``with_references`` adds.
 
@@ -38,17 +38,6 @@ narrowest link on the path as it was built, all directions together; "memory" wi
 packets and the engine's ceiling leave of the line rate. ``known``: what a healthy path reaches, at this size.
 ``maybe_faster``: what is known is without reductions in the GPU switch (NVLS), which may have been on.
 """
-
-
-@dataclass(frozen=True)
-class _Way:
-    """How bytes get from one device to another. ``gbps``: the line rate of one direction."""
-
-    kind: str
-    link: str
-    lanes: int | None
-    hops: int
-    gbps: float | None
 
 
 def with_references(run: Run) -> polars.DataFrame:
@@ -84,26 +73,26 @@ def _transfers(run: Run, frame: polars.DataFrame) -> Iterator[Line]:
         if way is None:
             continue
         gpu = next((end for end in (source, destination) if end.startswith("gpu:")), source)
-        plain = way.hops <= 1 and not parameters
-        entry = _entry(way.kind, source, destination, executor, directions)
-        known = _expected(run.node.device(gpu).name, way.link, entry, method) if plain else None
-        line: Line = {**_of_way(way, (source, destination), directions), "key": key}
-        if known is not None and way.gbps is not None:
-            taxed = min(way.gbps * known.share, known.ceiling_gbps or float("inf")) * directions
-            line |= {"engine_gbps": taxed, "known": taxed * size / (size + known.half_bytes)}
-            line |= {"known_tolerance": known.tolerance, "known_source": known.source}
+        plain = way["hops"] <= 1 and not parameters
+        entry = f"{_entry(way['kind'], source, destination, executor)}{'+both' if directions == 2 else ''}"
+        known = _expected(run.node.device(gpu).name, way["link"], entry, method) if plain else None
+        line = {**way, "key": key}
+        if way["line_gbps"] is not None:
+            line["line_gbps"] *= directions
+            if known is not None:
+                share = min(way["line_gbps"] * known.share, known.ceiling_gbps or float("inf")) * directions
+                line |= {"engine_gbps": share, "known": share * size / (size + known.half_bytes)}
+                line |= {"known_tolerance": known.tolerance, "known_source": known.source}
         yield line
 
 
-def _entry(kind: str, source: str, destination: str, executor: str, directions: int) -> str:
-    """Return the way as machines/expected/links.yaml names it."""
+def _entry(kind: str, source: str, destination: str, executor: str) -> str:
+    """Return one direction of the way as machines/expected/links.yaml names it."""
     if kind == "peer":
-        name = "peer-write" if executor == source else "peer-read"
-    elif kind == "host":
-        name = "host-to-gpu" if destination.startswith("gpu:") else "gpu-to-host"
-    else:
-        name = "local"
-    return f"{name}+both" if directions == 2 else name
+        return "peer-write" if executor == source else "peer-read"
+    if kind == "host":
+        return "host-to-gpu" if destination.startswith("gpu:") else "gpu-to-host"
+    return "local"
 
 
 def _latencies(run: Run, frame: polars.DataFrame) -> Iterator[Line]:
@@ -125,13 +114,13 @@ def _latencies(run: Run, frame: polars.DataFrame) -> Iterator[Line]:
         way = _way(run, source, waiting)
         if way is None:
             continue
-        line: Line = {**_of_way(way, (source, waiting), 1), "key": key, "line_gbps": None, "lanes": None}
+        line = {**way, "key": key, "line_gbps": None, "lanes": None}
         asked = {
             **{"method": flow["method"], "bytes": flow["bytes"], "parameters": flow.get("parameters") or {}},
             **{"cache": case.get("cache"), "memory": flow["source"].get("memory"), "load": run.rows[name].load},
         }
-        known = expected_latency(run.node.device(waiting).name, way.link, asked) if way.hops <= 1 else None
-        if known is not None:
+        near = way["hops"] <= 1
+        if near and (known := expected_latency(run.node.device(waiting).name, way["link"], asked)):
             line |= {"known": known.ns * 1e-9, "known_source": known.source}
         yield line
 
@@ -149,44 +138,46 @@ def _collectives(run: Run, frame: polars.DataFrame) -> Iterator[Line]:
     for key, named, method, collective, size, notes in plain.select(columns).iter_rows():
         members = named.split()
         way = _between_members(run, members)
-        if way is None or not way.gbps or way.gbps < LEAST_GBPS:
+        if way is None or not way["line_gbps"] or way["line_gbps"] < LEAST_GBPS:
             continue
-        device, count = run.node.device(members[0]).name, len(members)
         by_links, by_switch = (
-            found if (found := _collective(device, way.link, method, collective, count, nvls)) else None
-            for nvls in (False, True)
+            one if one and size >= one.from_bytes else None
+            for one in _of_collective(run, members, way["link"], method, collective)
         )
-        if by_links and size < by_links.from_bytes:
-            by_links = None
-        free = any(SWITCHED in one for one in notes)
-        known = by_switch if by_switch and size >= by_switch.from_bytes and free else by_links
+        known = by_switch if by_switch and any(SWITCHED in one for one in notes) else by_links
         if known is None:
             continue
         off = any(part in one for one in notes for part in _UNSWITCHED)
         yield {
-            **{"key": key, "kind": "collective", "link": way.link, "lanes": way.lanes, "hops": way.hops},
-            **{"line_gbps": way.gbps, "gpus": members, "known": known.share * way.gbps},
+            **{**way, "key": key, "kind": "collective", "gpus": members, "known": known.share * way["line_gbps"]},
             **{"known_tolerance": known.tolerance, "known_source": known.source},
             "maybe_faster": known is by_links and not off,
         }
+
+
+def _of_collective(
+    run: Run, members: Sequence[str], link: str, method: str, collective: str
+) -> Iterator[ExpectedCollective | None]:
+    """Yield what is known of a collective without reductions in the GPU switch, then with them."""
+    device = run.node.device(members[0]).name
+    for nvls in (False, True):
+        yield _collective(device, link, method, collective, len(members), nvls)
 
 
 def collectives_known_from(run: Run) -> int | None:
     """Return the bytes from which on it is known what any of the run's collectives reaches; None where nothing is."""
     bus = run.results.filter(polars.col("members").is_not_null(), polars.col("status") == "ok")
     known = []
-    for members, method, collective in bus.select("members", "method", "collective").unique().iter_rows():
-        way = _between_members(run, members.split())
-        if way is not None and way.gbps and collective:
-            device = run.node.device(members.split()[0]).name
-            found = (
-                _collective(device, way.link, method, collective, len(members.split()), on) for on in (False, True)
-            )
+    for named, method, collective in bus.select("members", "method", "collective").unique().iter_rows():
+        members = named.split()
+        way = _between_members(run, members)
+        if way is not None and way["line_gbps"] and collective:
+            found = _of_collective(run, members, way["link"], method, collective)
             known += [one.from_bytes for one in found if one]
     return min(known, default=None)
 
 
-def _between_members(run: Run, members: Sequence[str]) -> _Way | None:
+def _between_members(run: Run, members: Sequence[str]) -> Line | None:
     """Return the way between the first two members, if all are GPUs of one GPU switch, each once."""
     links = run.paths.node.links
     switched = {link.a if link.b == NVSWITCH else link.b for link in links if NVSWITCH in (link.a, link.b)}
@@ -195,33 +186,25 @@ def _between_members(run: Run, members: Sequence[str]) -> _Way | None:
     return _way(run, *members[:2])
 
 
-def _way(run: Run, source: str, destination: str) -> _Way | None:
-    """Return how bytes get there; None where nothing joins the devices, or the topology lacks one."""
+def _way(run: Run, source: str, destination: str) -> Line | None:
+    """Return how bytes get there in one direction, as columns of ``SCHEMA``; None where nothing joins the devices, or
+    the topology lacks one."""
     try:
         path = run.paths.between(source, destination)
     except KeyError:
         return None
     if path is None:
         return None
+    gpus = [end for end in dict.fromkeys((source, destination)) if end.startswith("gpu:")]
     if source == destination:
-        return _Way("local", "memory", None, 0, path.peak_gbps / 2 if path.peak_gbps else None)
-    kind = "peer" if source.startswith("gpu:") and destination.startswith("gpu:") else "host"
-    return _Way(kind, *_narrowest(run, path), path.widest_hops, path.peak_gbps)
-
-
-def _narrowest(run: Run, path: Path) -> tuple[str, int | None]:
-    """Return the kind and the lanes of the narrowest link of a path; of its first where no rate is known."""
+        rate = path.peak_gbps / 2 if path.peak_gbps else None
+        return {"kind": "local", "link": "memory", "lanes": None, "hops": 0, "line_gbps": rate, "gpus": gpus}
     links = [run.paths.links[name].link for name in path.route]
     known = [link for link in links if link.peak_gbps is not None]
     narrowest = min(known or links, key=lambda link: link.peak_gbps or 0.0)
-    return narrowest.kind, narrowest.lanes
-
-
-def _of_way(way: _Way, ends: tuple[str, str], directions: int) -> Line:
     return {
-        **{"kind": way.kind, "link": way.link, "lanes": way.lanes, "hops": way.hops},
-        "line_gbps": way.gbps * directions if way.gbps is not None else None,
-        "gpus": list(dict.fromkeys(end for end in ends if end.startswith("gpu:"))),
+        **{"kind": "peer" if len(gpus) == 2 else "host", "link": narrowest.kind, "lanes": narrowest.lanes},
+        **{"hops": path.widest_hops, "line_gbps": path.peak_gbps, "gpus": gpus},
     }
 
 
