@@ -145,7 +145,7 @@ def place(problem: Slowdown, gpus: Sequence[str]) -> Finding:
     else:
         code = "explain.late-path" if problem.late else "explain.slow-path"
         facts["where"] = problem.cause.facts.get("pairs", problem.where)
-    return Finding(code, Level.NOTE, facts, problem.where, problem.ids)
+    return Finding(code, Level.NOTE, facts, problem.where, problem.cause.results)
 
 
 def _findings(found: Explained, headline: Finding) -> tuple[list[Finding], list[Finding]]:
@@ -187,8 +187,8 @@ def _grounds(found: Explained, problem: Slowdown) -> Iterator[Finding]:
         worst = max((line for line in problem.lines if problem.late or line["unit"] == RATE), key=missing)
         said = _said("explain.evidence-rate", "explain.evidence-time", worst)
         yield replace(said, facts={**said.facts, **_counts(found, problem.lines)})
-    elif problem.ids and not problem.evidence:
-        yield note("explain.evidence-skipped", skipped=len(problem.ids))
+    elif problem.cause.results and not problem.evidence:
+        yield note("explain.evidence-skipped", skipped=len(problem.cause.results))
     if len(found.problems) == 1 and len(problem.where) == 1 and problem.where[0] in found.around.gpus:
         yield from _not_it(found, problem.where[0], problem.kinds)
     yield from checks(found.around, problem.cause, problem.kinds[0])
@@ -260,7 +260,12 @@ def _data(found: Explained) -> dict[str, Any]:
         "problems": [
             {
                 **{"where": list(one.where), "arrow": one.arrow, "kinds": list(one.kinds), "cause": one.cause.code},
-                **{"facts": dict(one.cause.facts), "cost": one.cost, "late": one.late, "results": list(one.ids)},
+                **{
+                    "facts": dict(one.cause.facts),
+                    "cost": one.cost,
+                    "late": one.late,
+                    "results": list(one.cause.results),
+                },
             }
             for one in found.problems
         ],

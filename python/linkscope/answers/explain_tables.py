@@ -39,7 +39,7 @@ def slowest(lines: Sequence[Line], library: str, shown: bool) -> Table:
         key = (line["movement"], line["method"])
         if key not in worst or missing(line) > missing(worst[key]):
             worst[key] = line
-    frame = _by_movement(_frame(list(worst.values()), library))
+    frame = _grouped(_frame(list(worst.values()), library))
     frame = frame.with_columns((polars.col("limit") / polars.col("expected")).alias("limit_ratio"))
     columns = (
         *(_MOVEMENT, _METHOD, _SIZE, _EXPECTED, _MEASURED),
@@ -62,7 +62,7 @@ def of_problem(problem: Slowdown, library: str) -> Table:
     )
     ends = [polars.concat_list(polars.col(name).min(), polars.col(name).max()).alias(name) for name in _RANGES]
     lines = found.agg(polars.col("expected").median(), *ends, polars.col("path").unique(maintain_order=True))
-    lines = _by_movement(lines)
+    lines = _grouped(lines)
     columns = (_MOVEMENT, _METHOD, _SIZE, _EXPECTED, _MEASURED, Column("ratio", Kind.PERCENT))
     times = (frame["unit"] != RATE).any()
     return Table("explain.problem-times" if times else "explain.problem", lines, columns, first=lines.height)
@@ -76,7 +76,7 @@ def of_results(checked: Sequence[Line], library: str) -> Table:
     frame = frame.with_columns(
         polars.Series("group", names), polars.col("expected_source").replace_strict(numbers).alias("reference")
     )
-    frame = _in_order(frame, "group")
+    frame = _grouped(frame, "group")
     columns = (
         *(Column("path", Kind.PATH), _SIZE, _EXPECTED, replace(_MEASURED, interval=True)),
         *(Column("ratio", Kind.PERCENT, mark="mark"), Column("reference", Kind.COUNT)),
@@ -87,7 +87,7 @@ def of_results(checked: Sequence[Line], library: str) -> Table:
 def steps(checked: Sequence[Line], library: str) -> Table:
     """Return what is left of the links' rate by packets, engines and size, for each movement, method and size."""
     frame = _frame([line for line in checked if line["engine_gbps"] is not None], library)
-    shown = _by_movement(frame.unique(["movement", "name", "bytes", "line_gbps"], keep="first", maintain_order=True))
+    shown = _grouped(frame.unique(["movement", "name", "bytes", "line_gbps"], keep="first", maintain_order=True))
     columns = (
         *(_MOVEMENT, _METHOD, _SIZE, Column("line_gbps", Kind.NUMBER), Column("engine_gbps", Kind.NUMBER)),
         Column("known", Kind.NUMBER, head="expected"),
@@ -95,11 +95,7 @@ def steps(checked: Sequence[Line], library: str) -> Table:
     return Table("explain.steps", shown, columns, detail=True)
 
 
-def _by_movement(frame: polars.DataFrame) -> polars.DataFrame:
-    return _in_order(frame, "movement")
-
-
-def _in_order(frame: polars.DataFrame, name: str) -> polars.DataFrame:
+def _grouped(frame: polars.DataFrame, name: str = "movement") -> polars.DataFrame:
     """Return the rows with equal values of a column together, the first to appear first."""
     order = {value: number for number, value in enumerate(frame[name].unique(maintain_order=True))}
     return frame.sort(polars.col(name).replace_strict(order), maintain_order=True)

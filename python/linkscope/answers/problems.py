@@ -36,21 +36,29 @@ _CROWDED = 0.7
 class Slowdown:
     """One thing that makes results slow.
 
-    ``where``: devices, or one path such as "gpu:0>gpu:1", to which ``kinds`` of paths are slow, in the direction of
-    ``arrow``. ``cause``: an error; its message says whether it is certain, likely or unknown. ``lines``: the slow
+    ``cause``: an error; its message says whether it is certain, likely or unknown. Its ``where`` are devices, or one
+    path such as "gpu:0>gpu:1", to which ``kinds`` of paths are slow, in the direction of ``arrow``. ``lines``: the slow
     results. ``cost``: the median share by which they are below what is expected or, where ``late``, longer.
+    ``at_once``: only flows at once show it.
     """
 
-    where: tuple[str, ...]
     cause: Finding
     lines: tuple[Line, ...]
     cost: float
     kinds: tuple[str, ...]
     arrow: Arrow = "<->"
-    late: bool = False
     at_once: bool = False
     evidence: tuple[Finding, ...] = ()
-    ids: tuple[str, ...] = ()
+
+    @property
+    def where(self) -> tuple[str, ...]:
+        """Return the devices or the path."""
+        return self.cause.where
+
+    @property
+    def late(self) -> bool:
+        """Return whether latencies alone are slow."""
+        return bool(self.lines) and _late(self.lines)
 
 
 def problems(around: RunSurroundings) -> list[Slowdown]:
@@ -274,9 +282,9 @@ def _crowd(run: Run, row: Row, alone: Mapping[tuple[str, str, str], Line]) -> Sl
     (rate, goal), (other, its_goal) = rates[worst], rates[best]
     facts = {"gpu": worst, "rate": rate, "alone": goal, "other": best, "other_rate": other, "other_alone": its_goal}
     evidence = note("explain.evidence-crowd", test=row.name, **facts)
-    cause = replace(error("explain.shared-link"), where=slow)
+    cause = replace(error("explain.shared-link"), where=slow, results=(row.id,))
     lost = 1 - kept[worst] / kept[best]
-    return Slowdown(slow, cause, (), lost, ("host",), at_once=True, evidence=(evidence,), ids=(row.id,))
+    return Slowdown(cause, (), lost, ("host",), at_once=True, evidence=(evidence,))
 
 
 def _unreachable(around: RunSurroundings, found: Sequence[Slowdown]) -> list[Slowdown]:
@@ -286,9 +294,8 @@ def _unreachable(around: RunSurroundings, found: Sequence[Slowdown]) -> list[Slo
     cut = {pair: ids for pair, ids in around.cut.items() if around.on_one_fabric(pair)}
     if not cut:
         return []
-    cause = no_peer_access(list(cut))
     ids = tuple(name for some in cut.values() for name in some)
-    return [Slowdown(cause.where, cause, (), 1.0, ("peer",), ids=ids)]
+    return [Slowdown(replace(no_peer_access(list(cut)), results=ids), (), 1.0, ("peer",))]
 
 
 def _slow_collectives(around: RunSurroundings, found: Sequence[Slowdown]) -> list[Slowdown]:
@@ -306,20 +313,12 @@ def _slow_collectives(around: RunSurroundings, found: Sequence[Slowdown]) -> lis
 
 
 def _problem(where: Sequence[str], cause: Finding, slow: Sequence[Line], arrow: Arrow = "<->") -> Slowdown:
-    late = _late(slow)
-    rates = [line for line in slow if late or line["unit"] == RATE]
+    rates = [line for line in slow if line["unit"] == RATE] or slow
     one_way = [line for line in rates if not _both(line)] or rates
     ids = tuple(dict.fromkeys(line["id"] for line in slow))
-    return Slowdown(
-        where=tuple(where),
-        cause=replace(cause, where=tuple(where), results=ids),
-        lines=tuple(slow),
-        cost=median(map(missing, one_way)),
-        kinds=tuple(dict.fromkeys(line["kind"] for line in slow)),
-        arrow=arrow,
-        late=late,
-        ids=ids,
-    )
+    kinds = tuple(dict.fromkeys(line["kind"] for line in slow))
+    cost = median(map(missing, one_way))
+    return Slowdown(replace(cause, where=tuple(where), results=ids), tuple(slow), cost, kinds, arrow)
 
 
 def _ends(line: Line) -> tuple[str, str]:

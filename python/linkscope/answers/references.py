@@ -72,7 +72,7 @@ def _transfers(run: Run, frame: polars.DataFrame) -> Iterator[Line]:
         way = _way(run, source, destination)
         if way is None:
             continue
-        gpu = next((end for end in (source, destination) if end.startswith("gpu:")), source)
+        gpu = next(iter(way["gpus"]), source)
         plain = way["hops"] <= 1 and not parameters
         entry = f"{_entry(way['kind'], source, destination, executor)}{'+both' if directions == 2 else ''}"
         known = _expected(run.node.device(gpu).name, way["link"], entry, method) if plain else None
