@@ -202,15 +202,13 @@ def _counts(found: Explained, slow: Sequence[Line]) -> dict[str, int]:
 
 def _not_it(found: Explained, gpu: str, kinds: Sequence[str]) -> Iterator[Finding]:
     """Yield what was checked and is as it should be: other paths of the GPU, and the same paths of other GPUs."""
-    fine = {kind for kind in ("peer", "host", "local") if kind not in kinds}
     checked = {line["kind"] for line in found.lines if gpu in line["gpus"]}
+    parts = [kind for kind in ("host", "local", "peer") if kind in checked and kind not in kinds]
     others = [one for one in found.around.gpus if one != gpu]
     seen = {one for line in found.lines if line["kind"] in kinds and gpu not in line["gpus"] for one in line["gpus"]}
-    parts = [kind for kind in ("host", "local", "peer") if kind in fine & checked]
-    if parts and set(others) <= seen:
-        yield note("explain.not-it", parts=parts, gpu=gpu, others=others)
-    elif parts:
-        yield note("explain.not-it-here", parts=parts, gpu=gpu)
+    if parts:
+        code = "explain.not-it" if set(others) <= seen else "explain.not-it-here"
+        yield note(code, parts=parts, gpu=gpu, others=others)
 
 
 def _said(rate: str, time: str, line: Line) -> Finding:
@@ -260,12 +258,8 @@ def _data(found: Explained) -> dict[str, Any]:
         "problems": [
             {
                 **{"where": list(one.where), "arrow": one.arrow, "kinds": list(one.kinds), "cause": one.cause.code},
-                **{
-                    "facts": dict(one.cause.facts),
-                    "cost": one.cost,
-                    "late": one.late,
-                    "results": list(one.cause.results),
-                },
+                **{"facts": dict(one.cause.facts), "results": list(one.cause.results)},
+                **{"cost": one.cost, "late": one.late},
             }
             for one in found.problems
         ],
