@@ -1,6 +1,8 @@
 """linkscope: how fast data moves inside a GPU node, how fast it could, and what to use."""
 
-# No import: this runs before `__main__.py` has taken the current folder from where Python looks for modules.
+# Nothing else: this runs before `__main__.py` has taken the current folder from where Python looks for modules.
+from linkscope.version import __version__ as __version__
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from linkscope.api import (
@@ -33,7 +35,6 @@ if TYPE_CHECKING:
         workloads,
     )
 
-__version__ = "0.2.0"  # the one place: pyproject.toml and CMakeLists.txt read it from here
 __all__ = [
     "Answer",
     "Calibration",

@@ -75,6 +75,6 @@ def test_as_many_ranks_as_no_case_wants_are_refused_and_sent_home(multi_run: Mul
     leader, *others = start(multi_run, 3)
     _, err = leader.communicate(timeout=60)
     assert leader.returncode == 2
-    assert "started as 3 ranks, and no case here wants 3 processes" in err
+    assert "no case here has 3 processes" in err
     assert [other.wait(timeout=60) for other in others] == [0, 0]
     assert not Path("a.jsonl").exists()

@@ -122,7 +122,7 @@ def test_each_host_is_named_with_its_processes_its_topology_and_its_link(
     assert [(one["a"], one["b"], one["kind"]) for one in group["links"]] == [
         (f"host:{hosts.names[0]}", f"host:{hosts.names[1]}", "network")
     ]
-    assert any(note.startswith("a process on each named host: mpiexec is told ") for note in group["notes"])
+    assert any(note.startswith("one process on each host: mpiexec gets ") for note in group["notes"])
     (other,) = group["nodes"]
     assert other["host"] == hosts.names[1]
     assert [device["id"] for device in other["node"]["devices"]] == ["numa:0"]

@@ -6,7 +6,7 @@ import textwrap
 from collections.abc import Iterator
 from typing import Any
 
-from linkscope import __version__
+from linkscope.version import __version__
 
 
 def man_page(context: Any) -> str:

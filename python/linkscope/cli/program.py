@@ -8,7 +8,6 @@ from typing import Annotated
 
 import typer
 
-from linkscope import __version__
 from linkscope.cli import (
     analyze_command,
     calibrate_command,
@@ -33,6 +32,7 @@ from linkscope.cli.command_panels import arrange
 from linkscope.cli.completing import VARIABLE
 from linkscope.cli.other_options import instead, of_extra
 from linkscope.errors import LinkscopeError
+from linkscope.version import __version__
 
 __all__ = ["app", "run"]
 

@@ -10,7 +10,6 @@ from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
 
-from linkscope import __version__
 from linkscope.documents.whole_file import write_whole
 from linkscope.errors import LinkscopeError
 from linkscope.importers import importers
@@ -21,6 +20,7 @@ from linkscope.machine.node import Device, Node
 from linkscope.messages.catalog import sentence
 from linkscope.messages.finding import Finding, note
 from linkscope.results.run_file import FILE_SCHEMA, RunFile
+from linkscope.version import __version__
 
 Json = dict[str, Any]
 

@@ -12,7 +12,6 @@ from typing import Any
 
 import msgspec
 
-from linkscope import __version__
 from linkscope.documents.sizes import early_ends
 from linkscope.documents.typed_call import typed_fields
 from linkscope.errors import LinkscopeError
@@ -47,6 +46,7 @@ from linkscope.plan.workload_cases import workload_notes
 from linkscope.results import calibration
 from linkscope.results.other_sizes import sizes_of_their_own
 from linkscope.results.run_file import FILE_SCHEMA, SCHEMA
+from linkscope.version import __version__
 
 Json = dict[str, Any]
 

@@ -17,7 +17,6 @@ from typing import Any
 import polars
 from markupsafe import Markup
 
-from linkscope import __version__
 from linkscope.answers.answer import Answer, Outcome, Table
 from linkscope.answers.app import workloads
 from linkscope.answers.questions import QUESTIONS, ask
@@ -38,6 +37,7 @@ from linkscope.render.svg.bars import draw as draw_bars
 from linkscope.render.svg.node import draw
 from linkscope.render.svg.node_colours import Checked, reached
 from linkscope.render.terminal import node_name, notes
+from linkscope.version import __version__
 
 MOST_TABLES = 60
 """Tables of a chapter; the list of all results has what the others hold."""

@@ -7,10 +7,10 @@ from functools import cached_property
 
 import polars
 
-from linkscope import __version__
 from linkscope.figures.joined import joined
 from linkscope.figures.run import Run
 from linkscope.results.row import origin_name
+from linkscope.version import __version__
 
 _MOST_FILES = 3
 """Run files that are named one by one."""
