@@ -16,6 +16,7 @@ import linkscope
 from linkscope.answers.answer import Answer, Outcome
 from linkscope.answers.best import ANY, Choice, choices
 from linkscope.answers.choose import answer
+from linkscope.answers.choose_rows import rows as screen_rows
 from linkscope.answers.choose_rows import title
 from linkscope.cli import main
 from linkscope.codecs.tuner.formats import export
@@ -465,3 +466,15 @@ def test_tests_that_kept_their_sizes_are_named(tmp_path: Path) -> None:
     linkscope.run("latency", output=path, machine="h200x4", sizes="4K,1M", progress="none")
     (kept,) = [one for one in linkscope.choose(path).findings if one.code == "run.other-sizes"]
     assert kept.facts["tests"]
+
+
+def test_ways_that_tie_where_they_were_measured_need_no_price() -> None:
+    def at(method: str, sizes: list[int]) -> list[Row]:
+        return [row for row in rows(method, 2e-6, 350) if size_of(row) in sizes]
+
+    curves = [at(method, SIZES[:2]) for method in ("copy-engine", "kernel-copy")]
+    curves += [at(method, SIZES[-2:]) for method in ("copy-batch", "bulk-copy")]
+    choice = only(chosen(*curves))
+    assert [len(span.best) for span in choice.ranges] == [2, 2]
+    (row,) = [row for row in screen_rows([choice], "NCCL", 2) if row.brief]
+    assert row.others == (0, 0)

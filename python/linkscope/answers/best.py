@@ -13,7 +13,6 @@ from typing import Any
 
 import polars
 
-from linkscope.answers.ways import Way, way_names
 from linkscope.figures.columns import ASKED, LIKENESS, OF_ONE_FLOW
 from linkscope.statistics.best import LEAST_BOUND, Cost, in_each_run
 from linkscope.statistics.ranges import (
@@ -39,22 +38,34 @@ _COSTS = ("cost", "cost_low", "cost_high")
 _OF_RUNS = "cost_of_runs"
 _SHARED = [name for name in LIKENESS if name != "figure"]
 _KEYS = [
-    *_SHARED,
-    *(
-        "figures",
-        "parameters",
-        "memories",
-        "method",
-        "role",
-        "way",
-        "environment",
-        "workload",
-        "deck",
-        "state_memory",
-        "rank_order",
-    ),
+    *(*_SHARED, "figures", "parameters", "memories", "method", "role", "way"),
+    *("environment", "workload", "deck", "state_memory", "rank_order"),
 ]
 _ENDS = ["source", "destination", "members"]
+_FORM = "form"
+"""A parameter that means the same of every method: where it tells any ways apart, all names have it."""
+_SCHEDULE = "-schedule"
+_STAGED = ("staging", "full")
+"""The workload copies through the host itself."""
+
+
+@dataclass(frozen=True)
+class Way:
+    """How bytes are moved: what a user chooses. ``memory`` only where that is open, too; ``workload``: whether it is of
+    an application's messages."""
+
+    method: str
+    role: str
+    settings: tuple[tuple[str, str], ...]
+    environment: str
+    memory: str = ""
+    workload: bool = False
+
+    @property
+    def attributes(self) -> dict[str, str]:
+        """Return every choice by its name, the method apart."""
+        settings = dict(self.settings)
+        return {"role": self.role, **settings, "environment": self.environment}
 
 
 @dataclass(frozen=True)
@@ -308,7 +319,7 @@ def _tests(lines: polars.DataFrame) -> dict[int, str]:
 
 
 def _choice(task: Task, ways: Sequence[Way], lines: polars.DataFrame, first: Line, test: str) -> Choice:
-    names, form = way_names(ways)
+    names, form = _names(ways)
     assumed = lines.filter("assumed")["bytes"].unique().sort().to_list()
     every: dict[str, dict[float, Cost]] = {}
     known = lines.filter(~polars.col("bytes").is_in(assumed))
@@ -339,3 +350,37 @@ def _choice(task: Task, ways: Sequence[Way], lines: polars.DataFrame, first: Lin
         once=bool(lines["once"].all()),
         disagreement=max(known["disagreement"], default=0.0),
     )
+
+
+def _names(ways: Sequence[Way]) -> tuple[list[str], str]:
+    """Return what to call each way: its method and what tells it from the others of that method, such as
+    "memcpy threads=4", "copy-engine from pinned" or "mpi staged, pinned"; and the form that all share, "form=graph"."""
+    kinds = {way.memory for way in ways}
+    forms = {way.attributes[_FORM] for way in ways if _FORM in way.attributes}
+    names = []
+    for way in ways:
+        alike = [other.attributes for other in ways if other.method == way.method]
+        told = [
+            word if name in ("role", "environment") else f"{name}={word}"
+            for name, word in way.attributes.items()
+            if word and ((name == _FORM and len(forms) > 1) or any(other.get(name) != word for other in alike))
+        ]
+        memory = [_memory(way.memory, kinds)] if len(kinds) > 1 else []
+        names.append(_of_workload(way, told, memory) if way.workload else " ".join([way.method, *told, *memory]))
+    return names, f"{_FORM}={forms.pop()}" if len(forms) == 1 else ""
+
+
+def _of_workload(way: Way, told: Sequence[str], memory: Sequence[str]) -> str:
+    sent_by = way.method.removesuffix(_SCHEDULE) + (" staged" if _STAGED in way.settings else "")
+    others = [word for word in told if word != "=".join(_STAGED)]
+    return ", ".join([sent_by, *(word.removeprefix("in ") for word in memory), *others])
+
+
+def _memory(memory: str, kinds: Iterable[str]) -> str:
+    """Return what tells a way from those of other memories: "from pinned" where they go to the same kind, "in xccl"."""
+    source, arrow, destination = memory.partition(">")
+    if not arrow:
+        return f"in {memory}"
+    others = [kind.partition(">") for kind in kinds]
+    words = [f"from {source}"] if any(other[0] != source for other in others) else []
+    return " ".join([*words, *([f"to {destination}"] if any(other[2] != destination for other in others) else [])])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -116,16 +115,13 @@ def _apart(runs: Sequence[Run]) -> Iterator[Finding]:
     """Yield how many cases several runs disagree on, and which run stands apart from the others."""
     if len(runs) < 2:
         return
-    costs_of: dict[tuple[str, str], dict[int, float]] = {}
-    for number, run in enumerate(runs):
-        usable = costs(run.results)
-        for case, place, cost in usable.select("id", "place", "cost").iter_rows():
-            costs_of.setdefault((case, place), {})[number] = math.log(cost)
-    shared = [logs for logs in costs_of.values() if len(logs) > 1]
-    wide = [logs for logs in shared if max(logs.values()) - min(logs.values()) > math.log(_APART)]
+    every = [costs(run.results).select("id", "place", "cost", run=number) for number, run in enumerate(runs)]
+    cases = polars.concat(every).sort("cost").group_by("id", "place", maintain_order=True).agg("cost", "run").rows()
+    shared = [(found, numbers) for *_, found, numbers in cases if len(numbers) > 1]
+    wide = [(found, numbers) for found, numbers in shared if found[-1] > _APART * found[0]]
     if not wide:
         return
-    odd = Counter(outlier for logs in wide if len(logs) > 2 and (outlier := _odd(logs)) is not None)
+    odd = Counter(numbers[end] for found, numbers in wide if (end := _odd_end(found)) is not None)
     number, times = next(iter(odd.most_common(1)), (0, 0))
     facts = {"cases": len(wide), "of": len(shared)}
     if 2 * times > len(wide):
@@ -134,14 +130,14 @@ def _apart(runs: Sequence[Run]) -> Iterator[Finding]:
         yield warning("choose.runs-differ", **facts)
 
 
-def _odd(logs: dict[int, float]) -> int | None:
-    """Return the run that is further from the nearest other than ``_APART``, while the others agree."""
-    ascending = sorted(logs, key=lambda number: logs[number])
-    for ends in (ascending, ascending[::-1]):
-        first, second, last = logs[ends[0]], logs[ends[1]], logs[ends[-1]]
-        if abs(second - first) > math.log(_APART) > abs(last - second):
-            return ends[0]
-    return None
+def _odd_end(ascending: Sequence[float]) -> int | None:
+    """Return which end is further from all others than ``_APART``, while these agree: 0, -1, or None."""
+    least, second, last_but_one, most = (ascending[index] for index in (0, 1, -2, -1))
+    if len(ascending) < 3:
+        return None
+    if second > _APART * least and most < _APART * second:
+        return 0
+    return -1 if most > _APART * last_but_one and last_but_one < _APART * least else None
 
 
 def _notes(runs: Sequence[Run], every: Sequence[Choice], ranked: Sequence[Choice]) -> Iterator[Finding]:

@@ -112,13 +112,8 @@ class ScreenRow:
 def title(choice: Choice) -> str:
     """Return what a choice is about in full: "GPU -> GPU, nvlink-18, device to device, device clock, cold"."""
     tier = str(choice.task.line["tier"])
-    words = [named("movement", choice.task.movement), tier, *map(_word, _conditions(choice))]
+    words = [named("movement", choice.task.movement), tier, *map(_word, conditions(choice))]
     return ", ".join(filter(None, words))
-
-
-def conditions(choice: Choice) -> list[str]:
-    """Return the codes of what rivals share beside movement and tier: "clock=device", "recorded=20"."""
-    return list(_conditions(choice))
 
 
 def rows(choices: Sequence[Choice], library: str, lines: int) -> list[ScreenRow]:
@@ -127,11 +122,11 @@ def rows(choices: Sequence[Choice], library: str, lines: int) -> list[ScreenRow]
 
     Where memories are a choice, too, tasks that are bound to one pair of them are left to --full.
     """
-    free = {_key(choice) for choice in choices if choice.task.memories == ANY}
-    shown = [choice for choice in choices if choice.task.memories == ANY or _key(choice) not in free]
-    found = _joined(list(_rows(_headed(shown), library, brief=False)), lines, Join.ALIKE)
+    free = {choice.task.key[:-1] for choice in choices if choice.task.memories == ANY}
+    shown = [choice for choice in choices if choice.task.memories == ANY or choice.task.key[:-1] not in free]
+    found = _joined(list(_rows(shown, library, brief=False)), lines, Join.ALIKE)
     if height(found) > lines:
-        brief = list(_rows(_briefly_headed(shown), library, brief=True))
+        brief = list(_rows(shown, library, brief=True))
         found = _joined(_joined(brief, lines, Join.ALIKE), lines, Join.LOOSE)
         if height(found) > lines:
             broken = [replace(row, fastest=row.fastest.replace(_THEN, f"{_THEN.strip()}\n")) for row in found]
@@ -139,8 +134,8 @@ def rows(choices: Sequence[Choice], library: str, lines: int) -> list[ScreenRow]
     return found
 
 
-def _rows(headed: Iterable[tuple[str, list[Choice]]], library: str, brief: bool) -> Iterator[ScreenRow]:
-    for heading, some in headed:
+def _rows(choices: Sequence[Choice], library: str, brief: bool) -> Iterator[ScreenRow]:
+    for heading, some in _headed(choices, brief):
         bare = _settings_alone(some)
         head = f"{heading}, {method_name(min(some[0].methods), library)}" if bare else heading
         head = named("choice", "one-run").format(head) if heading and any(map(uncertain, some)) else head
@@ -200,56 +195,39 @@ def uncertain(choice: Choice) -> bool:
     return choice.once and any(name.startswith("memcpy") for name in choice.rivals)
 
 
-def _key(choice: Choice) -> tuple[object, ...]:
-    return choice.task.key[:-1]
+def _headed(choices: Sequence[Choice], brief: bool) -> Iterator[tuple[str, list[Choice]]]:
+    """Yield headings with what stands below them: the collectives, a movement by size, or what has one size; in brief
+    the clock where there are several, but a movement where settings are the choice.
 
-
-def _headed(choices: Sequence[Choice]) -> Iterator[tuple[str, list[Choice]]]:
-    """Yield headings with what stands below them: a movement by size, the collectives, or what has one size."""
-    by_size = {choice.task.movement for choice in choices if len(choice.sizes) > 1 or choice.undecided}
-    by_size |= {choice.task.movement for choice in choices if choice.task.line["workload"]}
-    by_rank: dict[tuple[int, ...], dict[str, list[Choice]]] = {}
-    for choice in choices:
-        movement, collective = choice.task.movement, _collective(choice)
-        if collective:
-            heading = named("movement", f"collectives/{collective}")
-        elif movement in by_size:
-            heading = named("movement", movement)
-        else:
-            heading = named("choice", "at").format(numbers.size((choice.sizes or [0])[0]))
-        by_rank.setdefault(_rank(choice, movement in by_size), {}).setdefault(heading, []).append(choice)
-    for _, some in sorted(by_rank.items()):
-        yield from some.items()
-
-
-def _briefly_headed(choices: Sequence[Choice]) -> Iterator[tuple[str, list[Choice]]]:
-    """Yield headings with what stands below them in brief: the clock where there are several, but movements that are
-    a choice of settings, and collectives, each below its name."""
+    What several runs have, what GPUs do and which method to take come first.
+    """
     by_movement: dict[str, list[Choice]] = {}
     for choice in choices:
         by_movement.setdefault(choice.task.movement, []).append(choice)
-    apart = {movement for movement, some in by_movement.items() if _settings_alone(some)}
-    others = [choice for choice in choices if not _collective(choice) and choice.task.movement not in apart]
-    several = len({choice.task.line["clock"] for choice in others}) > 1
-    by_heading: dict[tuple[int, str], list[Choice]] = {}
+    settings = {movement for movement, some in by_movement.items() if _settings_alone(some)}
+    by_size = {movement for movement, some in by_movement.items() if _by_size(some)}
+    clocks = {
+        choice.task.line["clock"]
+        for choice in choices
+        if not ({choice.task.movement} & settings or _collective(choice))
+    }
+    by_rank: dict[tuple[int, ...], dict[str, list[Choice]]] = {}
     for choice in choices:
-        rank = 0
+        movement, on_host = choice.task.movement, "gpu" not in choice.task.movement
+        one_method = len(choice.methods) < 2 and choice.task.memories != ANY
+        rank: tuple[int, ...] = int(on_host), int(one_method and not on_host), int(movement not in by_size)
         if collective := _collective(choice):
             heading = named("movement", f"collectives/{collective}")
-        elif choice.task.movement in apart:
-            heading, rank = named("movement", choice.task.movement), 1
+        elif brief and movement not in settings:
+            heading = _word(f"clock={choice.task.line['clock']}") if len(clocks) > 1 else ""
+        elif brief or movement in by_size:
+            heading = named("movement", movement)
         else:
-            heading = _word(f"clock={choice.task.line['clock']}") if several else ""
-        by_heading.setdefault((rank + 2 * choice.part, heading), []).append(choice)
-    for (_, heading), some in sorted(by_heading.items(), key=lambda item: item[0][0]):
-        yield heading, some
-
-
-def _rank(choice: Choice, by_size: bool) -> tuple[int, ...]:
-    """Return a sort key: what several runs have, what GPUs do and which method to take come first."""
-    settings = len(choice.methods) < 2 and choice.task.memories != ANY
-    on_host = "gpu" not in choice.task.movement
-    return int(choice.part), int(on_host), int(settings and not on_host), int(not by_size)
+            heading = named("choice", "at").format(numbers.size((choice.sizes or [0])[0]))
+        rank = (int(movement in settings),) if brief else rank
+        by_rank.setdefault((int(choice.part), *rank), {}).setdefault(heading, []).append(choice)
+    for _, headed in sorted(by_rank.items()):
+        yield from headed.items()
 
 
 def _collective(choice: Choice) -> str:
@@ -258,23 +236,21 @@ def _collective(choice: Choice) -> str:
     return where if where and where != "processes" and not choice.task.line["workload"] else ""
 
 
-def _conditions(choice: Choice) -> Iterator[str]:
-    line = choice.task.line
-    if choice.task.memories:
-        yield f"memories={choice.task.memories}"
-    yield from (f"{name}={line[name]}" for name in ("clock", "call", "hosts", "figures") if line[name])
-    yield from (name for name in ("calls_included", "both_ways") if line[name])
-    if line["load"] != "once":
-        yield f"load={line['load']}"
-    if line["cache"] and not line["workload"]:
-        yield f"cache={line['cache']}"
-    if line["together"]:
-        yield from (f"together={line['together']}", f"flows={line['flows']}")
-    yield from choice.task.asked
-    if choice.form and not any(word.startswith("recorded=") for word in choice.task.asked):
-        yield choice.form
-    if choice.part:
-        yield "part"
+def conditions(choice: Choice) -> list[str]:
+    """Return the codes of what rivals share beside movement and tier: "clock=device", "recorded=20"."""
+    line, asked = choice.task.line, choice.task.asked
+    load, cache = line["load"] != "once", line["cache"] and not line["workload"]
+    form = choice.form and not any(word.startswith("recorded=") for word in asked)
+    return [
+        *([f"memories={choice.task.memories}"] if choice.task.memories else []),
+        *(f"{name}={line[name]}" for name in ("clock", "call", "hosts", "figures") if line[name]),
+        *(name for name in ("calls_included", "both_ways") if line[name]),
+        *(f"{name}={line[name]}" for name, told in (("load", load), ("cache", cache)) if told),
+        *(f"{name}={line[name]}" for name in ("together", "flows") if line["together"]),
+        *asked,
+        *([choice.form] if form else []),
+        *(["part"] if choice.part else []),
+    ]
 
 
 def _word(condition: str) -> str:
@@ -300,7 +276,7 @@ def _labels(choices: Sequence[Choice], by_movement: bool) -> list[Part]:
 
 
 def _rest(choice: Choice) -> list[str]:
-    return [code for code in _conditions(choice) if code != "part" and not code.startswith("memories=")]
+    return [code for code in conditions(choice) if code != "part" and not code.startswith("memories=")]
 
 
 def _movement(choice: Choice) -> str:
@@ -323,7 +299,7 @@ def _of_choice(choice: Choice, heading: str, library: str, bare: bool, brief: bo
     if brief and len(spans) > 1:
         begins = [numbers.size(span.first) for span in spans]
         later = [named("choice", "from").format(*pair) for pair in zip(names, begins, strict=True)]
-        extras = [extra for span in spans for extra in others(span) or ()]
+        extras = [extra for span in spans for extra in others(span) or (0.0, 0.0)]
         yield replace(row, fastest=_THEN.join([names[0], *later[1:]]), others=(min(extras), max(extras)))
     else:
         for span, name in zip(spans, names, strict=True):
