@@ -140,14 +140,14 @@ def test_a_budget_too_short_says_so_first_and_leaves_sizes_out(bench: Bench, own
 
 
 def test_a_budget_that_is_used_up_ends_the_run(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("linkscope.launch.run._SILENT_S", 1.0)
+    monkeypatch.setattr("linkscope.launch.run._SILENT_S", 0.5)
     bench.faults({"/16KiB": "hang"})
     began = time.monotonic()
-    assert bench.cli("run", bench.suite, "-o", "a.jsonl", "--budget", "6s").code == 1
+    assert bench.cli("run", bench.suite, "-o", "a.jsonl", "--budget", "3s").code == 1
     assert time.monotonic() - began < 30, "far from the limit of a case that hangs"
     found = RunFile.read("a.jsonl")
     assert found.missing == ()
-    assert {row.reason for row in found.with_status("skipped")} <= {"the budget of 6s was used up"}
+    assert {row.reason for row in found.with_status("skipped")} <= {"the budget of 3s was used up"}
     (hung,) = [row for row in found.rows if row.id.endswith("/16KiB")]
     assert hung.status == "failed"
     assert "no sign of life" in (hung.reason or "")

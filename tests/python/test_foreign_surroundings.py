@@ -17,7 +17,7 @@ import environment as set_up
 from shell import isolated
 
 ROOT = Path(__file__).resolve().parents[2]
-RUNS = ROOT / "tests" / "fixtures" / "runs"
+RUN = ROOT / "tests" / "fixtures" / "turns" / "h200x2-1.jsonl"
 MODULE = (sys.executable, "-m", "linkscope")
 TRAP = "raise SystemExit('a module of the current folder ran')"
 TRAPPED = ("yaml", "json", "typing", "__future__", "polars", "rich", "venv", "pip", "runpy", "platform", "torch")
@@ -43,7 +43,7 @@ def ended(*command: str, output: int = subprocess.PIPE) -> subprocess.CompletedP
 
 
 def test_the_package_as_a_program_runs_no_module_of_the_current_folder(trapped: Path) -> None:
-    shown = ended(*MODULE, "show", str(RUNS / "h200x4-default.jsonl"), "--json")
+    shown = ended(*MODULE, "show", str(RUN), "--json")
     assert shown.returncode == 0, shown.stderr
 
 
@@ -78,8 +78,8 @@ def test_setting_up_runs_no_module_of_the_current_folder(trapped: Path, argument
 
 
 COMMANDS = {
-    "a healthy run": (("explain", str(RUNS / "h200x4-default.jsonl")), 0),
-    "JSON of it": (("show", str(RUNS / "h200x4-default.jsonl"), "--json"), 0),
+    "a healthy run": (("explain", str(RUN)), 0),
+    "JSON of it": (("show", str(RUN), "--json"), 0),
     "a list": (("list", "machines"), 0),
     "help": (("run", "-h"), 0),
     "bad input": (("show", "none.jsonl"), 2),

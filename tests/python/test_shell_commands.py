@@ -6,6 +6,7 @@ import os
 import shutil
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -18,41 +19,46 @@ __all__ = ["bench"]
 SOURCE = Path(__file__).resolve().parents[2] / "python"
 
 
-def offered(line: str) -> list[str]:
-    """What a bash is offered for the last word of the line."""
+def asked(line: str) -> dict[str, str]:
+    """What a bash sets in the environment to complete the last word of the line."""
     words = line.split(" ")
-    ended = subprocess.run(
-        [sys.executable, "-m", "linkscope"],
-        env={
-            **os.environ,
-            "PYTHONPATH": str(SOURCE),
-            "_LINKSCOPE_COMPLETE": "complete_bash",
-            "COMP_WORDS": line,
-            "COMP_CWORD": str(len(words) - 1),
-        },
-        stdout=subprocess.PIPE,
-        text=True,
-        check=False,
-    )
-    return ended.stdout.split()
+    return {"_LINKSCOPE_COMPLETE": "complete_bash", "COMP_WORDS": line, "COMP_CWORD": str(len(words) - 1)}
+
+
+@pytest.fixture
+def offered(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], list[str]]:
+    """What a bash is offered for the last word of a line."""
+
+    def found(line: str) -> list[str]:
+        for name, value in asked(line).items():
+            monkeypatch.setenv(name, value)
+        return bench.cli().out.split()
+
+    return found
+
+
+def test_a_shell_asks_a_process_of_its_own() -> None:
+    environment = {**os.environ, "PYTHONPATH": str(SOURCE), **asked("linkscope run nvb")}
+    command = [sys.executable, "-m", "linkscope"]
+    ended = subprocess.run(command, env=environment, stdout=subprocess.PIPE, text=True, check=False)
+    assert ended.stdout.split() == ["nvbandwidth"]
 
 
 @pytest.mark.parametrize(
     ("line", "wanted"),
     [
         ("linkscope topo", "topology"),
-        ("linkscope run nvb", "nvbandwidth"),
         ("linkscope run --bud", "--budget"),
         ("linkscope list mach", "machines"),
         ("linkscope list memories pin", "pinned"),
         ("linkscope reproduce pearson2", "pearson23"),
     ],
 )
-def test_a_begun_word_is_completed(line: str, wanted: str) -> None:
+def test_a_begun_word_is_completed(offered: Callable[[str], list[str]], line: str, wanted: str) -> None:
     assert offered(line) == [wanted]
 
 
-def test_machines_are_offered_for_their_option() -> None:
+def test_machines_are_offered_for_their_option(offered: Callable[[str], list[str]]) -> None:
     assert offered("linkscope run --machine ") == machine_names()
 
 

@@ -13,12 +13,12 @@ import pytest
 from launching import real_engine
 
 from linkscope.answers.check import limits_of
+from linkscope.cli.main import main
 from linkscope.figures.run import Run
 from linkscope.results.run_file import RunFile
 
 __all__ = ["real_engine"]
 TURNS = sorted(str(path) for path in (Path(__file__).parents[1] / "fixtures" / "turns").glob("h200x2-*.jsonl"))
-RECORDED = Path(__file__).parents[1] / "fixtures" / "runs" / "h200x4-default.jsonl"
 SMALL = 200_000
 """Bytes a file may have: enough for a plan of the cases below, not for their rows."""
 ASKED = ("run", "sweep", "--machine", "h200x4", "--methods", "copy-engine", "--sizes", "1K:1M:4x")
@@ -41,7 +41,9 @@ def linkscope(folder: Path, *arguments: str, largest_file: int = resource.RLIM_I
     return ended.returncode, ended.stderr.strip().splitlines()[-1]
 
 
-def test_a_run_that_fills_the_disk_ends_in_one_line_and_is_completed_later(tmp_path: Path) -> None:
+def test_a_run_that_fills_the_disk_ends_in_one_line_and_is_completed_later(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     code, complaint = linkscope(tmp_path, *ASKED, "-o", "a.jsonl", largest_file=SMALL)
     assert code == 2
     assert complaint.startswith("linkscope: cannot write a.jsonl: ")
@@ -50,8 +52,10 @@ def test_a_run_that_fills_the_disk_ends_in_one_line_and_is_completed_later(tmp_p
     assert cut.findings == ()
     assert 0 < len(cut.rows) < len(cut.plan_ids)
 
-    code, _ = linkscope(tmp_path, "run", "--resume", "-o", "a.jsonl")
-    assert code == 0
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(SystemExit) as left:
+        main(["run", "--resume", "-o", "a.jsonl"])
+    assert not left.value.code
     whole = RunFile.read(tmp_path / "a.jsonl")
     assert [row.id for row in whole.rows] == list(whole.plan_ids)
     assert [row.raw for row in whole.rows[: len(cut.rows)]] == [row.raw for row in cut.rows]
@@ -66,8 +70,10 @@ def test_a_run_that_fills_the_disk_ends_in_one_line_and_is_completed_later(tmp_p
         ("topology", "--machine", "h200x4", "--svg"),
     ],
 )
-def test_a_page_that_cannot_be_written_whole_stays_as_it_was(tmp_path: Path, asked: tuple[str, ...]) -> None:
-    shutil.copyfile(RECORDED, tmp_path / "a.jsonl")
+def test_a_page_that_cannot_be_written_whole_stays_as_it_was(
+    tmp_path: Path, asked: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shutil.copyfile(TURNS[0], tmp_path / "a.jsonl")
     page = tmp_path / "page.csv"
     page.write_text("old")
     command = (*asked, page.name) if "--svg" in asked else (*asked, "-o", page.name)
@@ -76,7 +82,10 @@ def test_a_page_that_cannot_be_written_whole_stays_as_it_was(tmp_path: Path, ask
     assert page.read_text() == "old"
     assert sorted(path.name for path in tmp_path.iterdir()) == ["a.jsonl", "page.csv"]
     page.chmod(0o640)
-    assert linkscope(tmp_path, *command)[0] == 0
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(SystemExit) as left:
+        main(command)
+    assert not left.value.code
     assert (page.read_text() != "old", page.stat().st_mode & 0o777) == (True, 0o640)
 
 
