@@ -22,7 +22,6 @@ from linkscope.messages.methods import memory_name, method_name
 from linkscope.results.member_time import PARTS, slowest
 from linkscope.results.row import Row
 from linkscope.statistics.best import dearer
-from linkscope.statistics.interval import Interval
 from linkscope.workload.planned_schedule import planned_schedule
 
 Json = dict[str, Any]
@@ -34,11 +33,10 @@ MOST_METHODS, MOST_PHASES = 6, 4
 """Lines of a first screen."""
 _STAGED = "full"
 """The application copies through the host itself."""
-_BOUNDS = ("", "_low", "_high")
 _METHODS: dict[str, Any] = {
     **dict.fromkeys(("id", "name", "interface", "memory", "state", "settings", "order"), polars.String),
     **{"staged": polars.Boolean, "processes": polars.Int64},
-    **{f"{name}{bound}": polars.Float64 for name in ("seconds", "speedup") for bound in _BOUNDS},
+    **{f"{name}{bound}": polars.Float64 for name in ("seconds", "speedup") for bound in ("", "_low", "_high")},
     **{"gbps": polars.Float64, "merit": polars.Float64, "baseline": polars.Boolean},
     **{"ties_with_fastest": polars.Boolean, "ties_with_baseline": polars.Boolean, "modelled": polars.Boolean},
     **{"mark": polars.String, **dict.fromkeys(PARTS, polars.Float64)},
@@ -51,20 +49,17 @@ class Workload:
 
     ``methods``: a line for each that has a time, the fastest first. ``speedup``: the time of the baseline over its
     time. Parts are shares of the mean time of its slowest member. ``merit``: of a halo exchange steps/s, of a particle
-    exchange particles that are sent, per second of communication. ``missing``: what has no time, and why.
-    ``stands_in_for``: why the application's method has no time, where another is the baseline. ``times``: of the
-    fastest method. ``pattern``: it packs nothing, messages are all there is.
+    exchange particles that are sent, per second of communication; "" where all is messages. ``missing``: what has no
+    time, and why. ``stands_in_for``: why the application's method has no time, where another is the baseline.
+    ``times``: of the fastest method.
     """
 
-    application: str
-    deck: str
     facts: Facts
     methods: polars.DataFrame
     missing: tuple[Finding, ...]
     stands_in_for: str
     times: ScheduleTimes
     merit: str
-    pattern: bool
     notes: tuple[str, ...]
 
 
@@ -119,15 +114,12 @@ def _workload(key: tuple[str, str, int], rows: Sequence[Row], run: Run) -> Workl
     sent = planned_schedule(flow, "").messages().total() if schedule else 0
     messages = sent or int(described.labels["workload"].get("messages", 0))
     return Workload(
-        application=key[0],
-        deck=key[1],
         facts={"workload": name, "ranks": key[2], "bytes": int(flow["bytes"]), "messages": messages},
         methods=polars.DataFrame(lines, schema=_METHODS, orient="row"),
         missing=tuple(_missing([(row, name) for row, name in zip(whole, names, strict=True) if not _has_time(row)])),
         stands_in_for=_reason(lacking[0]) if lacking and based else "",
         times=schedule_times(best[0], run.paths, alone[0] if alone else None) if best else ScheduleTimes(),
         merit=STEPS if "grid" in schedule else PARTICLES if "particles" in schedule else "",
-        pattern="grid" not in schedule and "particles" not in schedule,
         notes=tuple(dict.fromkeys(str(text) for row in whole for text in row.labels["workload"].get("notes", ()))),
     )
 
@@ -183,21 +175,16 @@ def _line(row: Row, kind: Json, name: str, fastest: Row, based: Row | None) -> J
     flow, result = row.measured_flows[0]
     time, least = time_of(row), time_of(fastest)
     before = time_of(based) if based is not None and row is not based else None
-    speedup = before.over(time) if before is not None else None
     ties = before is not None and not dearer(before, time) and not dearer(time, before)
     member = slowest(result.breakdown)
-    found = {"seconds": time, **({"speedup": speedup} if speedup else {})}
     return {
         **{"id": row.id, "name": name, **kind, "gbps": flow["bytes"] / time.value * 1e-9, "merit": _merit(row)},
-        **{f"{one}{bound}": value for one, at in found.items() for bound, value in _bounds(at)},
+        **time.columns("seconds"),
+        **(before.over(time).columns("speedup") if before is not None else {}),
         **{"baseline": row is based, "ties_with_baseline": ties, "modelled": row.modelled, "mark": "=" if ties else ""},
         "ties_with_fastest": row is fastest or not dearer(time, least),
         **({part: member.share(part) or None for part in PARTS} if member else {}),
     }
-
-
-def _bounds(interval: Interval) -> Iterator[tuple[str, float]]:
-    return zip(_BOUNDS, (interval.value, interval.low, interval.high), strict=True)
 
 
 def _merit(row: Row) -> float | None:
@@ -302,19 +289,12 @@ def _tables(one: Workload) -> Iterator[Table]:
 
 def _of_schedule(one: Workload) -> Iterator[Table]:
     """Yield the phases, longest first, the ranks and the links of the fastest method."""
-    share = Column("share", Kind.PERCENT)
-    columns = [
-        Column("phase"),
-        Column("times", Kind.COUNT),
-        Column("seconds", Kind.TIME),
-        Column("link", Kind.PATH),
-        share,
-    ]
-    columns += [Column("of_alone", Kind.FACTOR)] if one.times.phases["of_alone"].is_not_null().any() else []
+    seconds, link, share = Column("seconds", Kind.TIME), Column("link", Kind.PATH), Column("share", Kind.PERCENT)
     phases = one.times.phases.sort("seconds", descending=True, maintain_order=True)
-    yield Table("app.phases", phases, tuple(columns), first=MOST_PHASES, detail=not one.pattern)
+    alone = [Column("of_alone", Kind.FACTOR)] if phases["of_alone"].is_not_null().any() else []
+    columns = (Column("phase"), Column("times", Kind.COUNT), seconds, link, share, *alone)
+    yield Table("app.phases", phases, columns, first=MOST_PHASES, detail=one.merit != "")
     sizes = (Column("sent", Kind.SIZE), Column("received", Kind.SIZE), Column("waits", Kind.PERCENT))
-    ranks = (Column("rank", Kind.COUNT), Column("device"), Column("seconds", Kind.TIME), *sizes)
+    ranks = (Column("rank", Kind.COUNT), Column("device"), seconds, *sizes)
     yield Table("app.ranks", one.times.ranks, ranks, detail=True)
-    links = (Column("link", Kind.PATH), Column("bytes", Kind.SIZE), Column("seconds", Kind.TIME), share)
-    yield Table("app.links", one.times.links, links, detail=True)
+    yield Table("app.links", one.times.links, (link, Column("bytes", Kind.SIZE), seconds, share), detail=True)

@@ -18,6 +18,8 @@ from linkscope.messages import numbers
 from linkscope.messages.catalog import problem
 from linkscope.messages.finding import Finding, note
 from linkscope.results.study import Claim, Where
+from linkscope.statistics.crossing import crossing
+from linkscope.statistics.interval import Interval
 
 LINEAR = 0.5
 """Time grows with the size where doubling the size multiplies it by at least 2 to this."""
@@ -26,6 +28,7 @@ STEP = 2.0
 _SCALES = {"s": 1.0, "ms": 1e3, "us": 1e6, "ns": 1e9}
 _MEMORIES = frozenset({"source_memory", "destination_memory", "members_memory"})
 _ODD = frozenset({"members", "from", "to", "parameters", "environments"})
+_EVEN = Interval(1.0, 1.0, 1.0)
 _MEMBERS = polars.col("members").str.count_matches(" ") + 1
 """How many members a collective has."""
 
@@ -253,12 +256,13 @@ def _crossing(claim: Claim, grounds: Grounds) -> Judgement:
     below, above = (_by_size(grounds, where, "s", asked.at) for where in (asked.below, asked.above))
     sizes = sorted(below.keys() & above.keys())
     _refuse_narrow(sizes, asked.at)
-    gains = [(size, math.log(below[size] / above[size])) for size in sizes]
-    for (size, value), (larger, more) in reversed(list(pairwise(gains))):
-        if value <= 0 < more:
-            crossed = math.exp(math.log(size) + math.log(larger / size) * value / (value - more))
-            return _at_size(claim, crossed, asked.at, asked.factor)
-    code = "reproduce.first-faster" if gains[-1][1] <= 0 else "reproduce.second-faster"
+    ratios = [below[size] / above[size] for size in sizes]
+    crossed = crossing(
+        [(size, Interval(ratio, ratio, ratio)) for size, ratio in zip(sizes, ratios, strict=True)], _EVEN
+    )
+    if crossed is not None and ratios[-1] > 1:
+        return _at_size(claim, crossed.value, asked.at, asked.factor)
+    code = "reproduce.second-faster" if ratios[-1] > 1 else "reproduce.first-faster"
     return Judgement(claim, Outcome.FAILS, note(code, sizes=[sizes[0], sizes[-1]]))
 
 

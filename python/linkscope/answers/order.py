@@ -124,15 +124,17 @@ def _but_order(row: Row) -> str:
 
 
 def _gain(orders: dict[tuple[str, ...], Row]) -> Json:
-    stats = {order: row.measured_flows[0][1].seconds for order, row in orders.items()}
-    times = {order: Interval(one.median, one.low, one.high) for order, one in stats.items()}
-    sorted_ones = [order for order in times if list(order) == sorted(order, key=natural)]
-    default = min(sorted_ones) if sorted_ones else max(times, key=lambda order: times[order].value)
-    best = min((order for order in times if order != default), key=lambda order: times[order].value)
+    times = {}
+    for order, row in orders.items():
+        seconds = row.measured_flows[0][1].seconds
+        times[order] = Interval(seconds.median, seconds.low, seconds.high)
+    ascending = sorted(times, key=lambda order: times[order].value)
+    default = min((one for one in times if list(one) == sorted(one, key=natural)), default=ascending[-1])
+    best = next(order for order in ascending if order != default)
     gain, row = times[default].over(times[best]), orders[best]
     return {
         "workload": str(row.labels["workload"].get("application", row.name)),
         **{"method": row.case["flows"][0]["method"], "default": " ".join(default), "order": " ".join(best)},
         **{"default_seconds": times[default].value, "seconds": times[best].value, "modelled": row.modelled},
-        **{"gain": gain.value, "gain_low": gain.low, "gain_high": gain.high},
+        **gain.columns("gain"),
     }

@@ -39,6 +39,10 @@ class Interval:
         """Return the interval times a positive factor."""
         return Interval(self.value * factor, self.low * factor, self.high * factor)
 
+    def columns(self, name: str) -> dict[str, float]:
+        """Return the interval as the columns ``name``, ``name_low`` and ``name_high`` of a frame."""
+        return {name: self.value, f"{name}_low": self.low, f"{name}_high": self.high}
+
     def over(self, other: Interval) -> Interval:
         """Return the ratio to another interval, both taken as independent on logarithms. All bounds must be above 0."""
         ratio = self.value / other.value

@@ -84,8 +84,7 @@ def interval(line: Mapping[str, Any], name: str, suffix: str = "") -> Interval:
 
 def spread(name: str, found: Interval | None) -> dict[str, float | None]:
     """Return an interval as the columns ``name``, ``name_low`` and ``name_high``; null where there is none."""
-    values = (found.value, found.low, found.high) if found else (None, None, None)
-    return dict(zip((f"{name}{bound}" for bound in BOUNDS), values, strict=True))
+    return {**found.columns(name)} if found else dict.fromkeys(f"{name}{bound}" for bound in BOUNDS)
 
 
 def frame_of(lines: Iterable[Mapping[str, Any]]) -> polars.DataFrame:
@@ -107,7 +106,7 @@ def with_ratio(
         surely = beyond_noise([ratios[at] for at in members], len(ratios))
         beyond |= {at: sure or _open(ratios[at]) for at, sure in zip(members, surely, strict=True)}
     added = [
-        {**spread(name, Interval(one.value - less, one.low - less, one.high - less)), "beyond": beyond[at]}
+        {**Interval(one.value - less, one.low - less, one.high - less).columns(name), "beyond": beyond[at]}
         for at, one in enumerate(ratios)
     ]
     schema = {**dict.fromkeys((f"{name}{bound}" for bound in BOUNDS), polars.Float64), "beyond": polars.Boolean}

@@ -42,7 +42,7 @@ def _segments(series: polars.DataFrame) -> Iterator[Json]:
         yield {
             **{"segment": number, "segments": len(segments), "points": segment.points},
             **{"first_bytes": segment.first, "last_bytes": segment.last},
-            **by.spread("alpha_seconds", segment.alpha),
+            **segment.alpha.columns("alpha_seconds"),
             **by.spread("beta_gbps", segment.beta.scaled(1e-9) if segment.beta else None),
             **by.spread("half_bytes", segment.half),
             "misfit": segment.misfit,

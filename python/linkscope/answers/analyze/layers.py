@@ -63,9 +63,11 @@ def _added(above: Interval, below: Interval) -> Json:
     ratio = above.over(below)
     low, high = (below.value * (bound - 1) for bound in (ratio.low, ratio.high))
     low, high = max(low, above.low - below.high), min(high, above.high - below.low)
-    added = by.spread("added_s", Interval(above.value - below.value, low, high))
-    clear = dearer(above, below) or dearer(below, above)
-    return {"layer_s": above.value, "raw_s": below.value, **added, "ratio": ratio.value, "clear": clear}
+    return {
+        **{"layer_s": above.value, "raw_s": below.value, "ratio": ratio.value},
+        **Interval(above.value - below.value, low, high).columns("added_s"),
+        "clear": dearer(above, below) or dearer(below, above),
+    }
 
 
 def _alike(row: Row, method: str) -> str:

@@ -54,7 +54,7 @@ def _line(series: polars.DataFrame) -> Json:
         **{name: first[name] for name in (*by.DESCRIBED, "path", "bytes", "others")},
         **{"fewest_threads": first["threads"], "most_threads": series["threads"][-1]},
         **{"fewest_gbps": first["gbps"], "best_threads": best["threads"], "enough_threads": enough},
-        **by.spread("gbps", by.interval(best, "gbps")),
+        **by.interval(best, "gbps").columns("gbps"),
         **{"speedup": speedup, "efficiency": speedup / (enough / first["threads"])},
         "surely_best": all(_faster(best, other) for other in others),
         "clear": best["threads"] == first["threads"] or _faster(best, first),
