@@ -8,7 +8,7 @@ from typing import Any
 import polars
 
 from linkscope.answers.analyze import comparing as by
-from linkscope.answers.analyze.inquiry import Inquiry
+from linkscope.answers.analyze.inquiry import Inquiry, at
 from linkscope.answers.answer import Column, Kind
 from linkscope.figures.collective import PASSES
 from linkscope.figures.run import Run
@@ -131,9 +131,11 @@ answer = Inquiry(
     columns=(
         Column("latency_seconds", Kind.TIME),
         Column("of_bound", Kind.FACTOR),
-        Column("linear_bytes", Kind.SIZE),
+        Column("linear_bytes", Kind.SIZE, detail=True),
         Column("bus_gbps", Kind.NUMBER),
         Column("of_peak", Kind.PERCENT),
     ),
+    names=("at", "called"),
+    order=lambda frame: frame.with_columns(at("members")),
     first=6,
 )

@@ -8,7 +8,7 @@ from typing import Any
 import polars
 
 from linkscope.answers.analyze import comparing as by
-from linkscope.answers.analyze.inquiry import AT, Inquiry
+from linkscope.answers.analyze.inquiry import Inquiry, at
 from linkscope.answers.answer import Column, Kind
 from linkscope.messages.finding import Finding, note
 from linkscope.statistics.hockney import Timing, hockney
@@ -64,8 +64,8 @@ def _order(frame: polars.DataFrame) -> polars.DataFrame:
     fits = polars.col("misfit") <= NO_LINE
     positive = fits & (polars.col("alpha_seconds_low") > 0)
     return frame.with_columns(
-        AT,
-        polars.when(polars.col("segments") > 1).then(polars.concat_list("first_bytes", "last_bytes")).alias("sizes"),
+        at(),
+        polars.when(polars.col("segments") > 1).then("first_bytes").alias("start"),
         polars.when(positive).then("alpha_seconds").alias("alpha"),
         polars.when(fits).then("beta_gbps").alias("beta"),
         polars.when(fits).then("half_bytes").alias("half"),
@@ -77,7 +77,7 @@ answer = Inquiry(
     find=lambda run: fits(by.usable(run)),
     conclude=_conclude,
     columns=(
-        Column("sizes", Kind.SIZE),
+        Column("start", Kind.SIZE),
         Column("alpha", Kind.TIME),
         Column("beta", Kind.NUMBER),
         Column("half", Kind.SIZE, detail=True),

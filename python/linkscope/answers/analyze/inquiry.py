@@ -16,7 +16,11 @@ from linkscope.messages.finding import Finding, note
 from linkscope.messages.methods import method_name
 from linkscope.messages.telling_apart import telling_apart
 
-_KINDS = {"movement": Kind.NAME, "path": Kind.PATH, "at": Kind.PATH}
+_NAMES = {
+    "moved": Column("moved", Kind.NAME, of="movement"),
+    "path": Column("path", Kind.PATH),
+    "at": Column("at", Kind.PATH),
+}
 _SELF_EVIDENT = ("ordering", "scope", "tier", "together")
 """Of these the value says enough: "relaxed" for ordering=relaxed."""
 _DOUBT = {"beyond": polars.col("beyond").is_null(), "clear": ~polars.col("clear")}
@@ -25,13 +29,13 @@ _USUAL = ("device", "pinned")
 _OTHERS = ("tier", "bytes", "figure", "clock", "call", "cache", "load", "together", "processes", "path")
 """Columns that tell lines apart where names do not, the plainest first."""
 
-AT = (
-    polars.when(polars.col("path").str.contains(" "))
-    .then(polars.col("movement").str.split("/").list.first())
-    .otherwise("path")
-    .alias("at")
+_COLLECTIVE = r"^([a-z-]+)/(\d+gpus.*)$"
+_MOVED = (
+    polars.when(polars.col("movement").str.extract(_COLLECTIVE, 2).drop_nulls().n_unique() == 1)
+    .then(polars.coalesce(polars.col("movement").str.extract(_COLLECTIVE, 1), "movement"))
+    .otherwise("movement")
 )
-"""The path of a line; of a collective, whose members all lines share, its name."""
+"""The movement; of collectives that all have one number of members without that."""
 
 
 @dataclass(frozen=True)
@@ -48,7 +52,7 @@ class Inquiry:
     find: Callable[[Run], polars.DataFrame]
     conclude: Callable[[polars.DataFrame], Finding]
     columns: tuple[Column, ...]
-    names: tuple[str, ...] = ("movement", "called")
+    names: tuple[str, ...] = ("moved", "called")
     order: Callable[[polars.DataFrame], polars.DataFrame] = lambda frame: frame
     shown: Callable[[polars.DataFrame], polars.DataFrame] | None = None
     lines: tuple[str, ...] = ()
@@ -65,7 +69,7 @@ class Inquiry:
         called = polars.Series("called", [method_name(way, run.library) for way in frame["way"]], polars.String)
         doubt = next((doubt for name, doubt in _DOUBT.items() if name in frame.columns), polars.lit(False))
         mark = polars.when(doubt).then(polars.lit("?")).alias("open")
-        ordered = self.order(_finite(frame).with_columns(called)).with_columns(mark)
+        ordered = self.order(_finite(frame).with_columns(called, _MOVED.alias("moved"))).with_columns(mark)
         whole = self._table(ordered, self.lines or self.names)
         tables = [whole]
         if self.shown is not None:
@@ -75,10 +79,15 @@ class Inquiry:
 
     def _table(self, frame: polars.DataFrame, names: Sequence[str]) -> Table:
         """Return a table of the columns that have anything to show."""
-        asked = (*(Column(name, _KINDS.get(name, Kind.WORD)) for name in names), *self.columns)
+        asked = (*(_NAMES.get(name, Column(name)) for name in names), *self.columns)
         there = (one for one in asked if one.name in frame.columns)
         kept = tuple(one for one in there if any(value not in (None, []) for value in frame[one.name].to_list()))
         return Table(self.key, _told_apart(frame, names), kept, first=self.first)
+
+
+def at(path: str = "path") -> polars.Expr:
+    """Return where a line is: its path, or the name of the collective for several members."""
+    return polars.when(polars.col(path).str.contains(" ")).then("moved").otherwise(path).alias("at")
 
 
 def columns(kind: Kind, *names: str) -> tuple[Column, ...]:
@@ -130,11 +139,8 @@ def grouped(
 def _told_apart(frame: polars.DataFrame, names: Sequence[str]) -> polars.DataFrame:
     """Return a frame whose ``called`` also holds what lines of one name differ in: memory, size, clock, cache ..."""
     lines = list(frame.iter_rows(named=True))
-    groups: dict[tuple[str, ...], list[int]] = {}
-    for number, line in enumerate(lines):
-        groups.setdefault(tuple(str(line[name]) for name in names), []).append(number)
     words: dict[int, tuple[str, ...]] = {}
-    for members in groups.values():
+    for members in frame.select(names).with_row_index("line").group_by(names).agg("line")["line"].to_list():
         words |= zip(members, telling_apart([_facts(lines[number]) for number in members]), strict=True)
     called = [", ".join((str(line["called"]), *words[number])) for number, line in enumerate(lines)]
     return frame.with_columns(polars.Series("called", called, polars.String))

@@ -103,7 +103,7 @@ answer = Inquiry(
         Column("slowdown", Kind.CHANGE),
         Column("predicted", Kind.CHANGE, detail=True),
     ),
-    names=("movement", "called", "traffic", "verdict"),
+    names=("moved", "called", "traffic", "verdict"),
     lines=("path", "called", "traffic", "verdict"),
     order=lambda frame: frame.sort("slowdown", descending=True, maintain_order=True),
     shown=lambda frame: grouped(

@@ -8,7 +8,7 @@ from typing import Any
 import polars
 
 from linkscope.answers.analyze import comparing as by
-from linkscope.answers.analyze.inquiry import AT, Inquiry
+from linkscope.answers.analyze.inquiry import Inquiry, at
 from linkscope.answers.answer import Column, Kind
 from linkscope.messages.finding import Finding, note
 from linkscope.statistics.crossing import Curve, crossing
@@ -88,7 +88,7 @@ def _notes(frame: polars.DataFrame) -> list[Finding]:
 def _order(frame: polars.DataFrame) -> polars.DataFrame:
     falls, rises = polars.col("best_gbps").is_not_null(), polars.col("rising")
     words = polars.when(falls & rises).then(polars.lit("falls, rises")).when(falls).then(polars.lit("falls"))
-    return frame.with_columns(AT, words.when(rises).then(polars.lit("rises")).alias("shape"))
+    return frame.with_columns(at(), words.when(rises).then(polars.lit("rises")).alias("shape"))
 
 
 answer = Inquiry(

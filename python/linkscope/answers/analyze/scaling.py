@@ -121,7 +121,7 @@ answer = Inquiry(
         Column("held", Kind.PATH),
     ),
     order=_order,
-    lines=("movement", "called", "at"),
+    lines=("moved", "called", "at"),
     shown=lambda frame: grouped(
         frame, ("movement", "called", "memories"), ("gbps", "reached", "predicted_gbps"), ("held",), "sets"
     ),
