@@ -56,11 +56,6 @@ class RunSurroundings:
         return replace(seen[-1], throttle=throttle, processes=max(gpu.processes or 0 for gpu in seen))
 
     @cached_property
-    def down(self) -> Mapping[str, LinksDown]:
-        """Return the GPUs of which links to the GPU switch are down."""
-        return {one.gpu: one for one in links_down(self.run.node)}
-
-    @cached_property
     def cut(self) -> Mapping[frozenset[str], tuple[str, ...]]:
         """Return the pairs of GPUs that skipped cases say cannot reach each other, and these cases."""
         pairs: dict[frozenset[str], tuple[str, ...]] = {}
@@ -99,7 +94,9 @@ def causes(around: RunSurroundings, gpu: str) -> list[KnownCause]:
     lanes, most_lanes = state.lanes_lacking or (0, 0)
     generation, newest = state.generation_lacking or (0, 0)
     cut = around.cut_with(gpu)
-    down = around.down.get(gpu)
+    none = LinksDown(gpu, "", 0, 0)
+    link = next((one for one in links_down(around.run.node) if one.gpu == gpu), none)
+    links = {"down": link.down, "built": link.built, "left": link.built - link.down, "link": link.kind}
     near = f"numa:{around.run.node.device(gpu).numa}"
     nearer = _nearer(around, gpu, near)
     alone_with_ecc = state.ecc and any(around.gpu(other).ecc is False for other in around.gpus)
@@ -110,7 +107,7 @@ def causes(around: RunSurroundings, gpu: str) -> list[KnownCause]:
         (state.acs_redirect, error("explain.acs"), lambda line: _of_peers(line) and _over_pcie(line)),
         (state.translated, error("explain.iommu-translates", type=state.iommu), _over_pcie),
         (cut, no_peer_access(cut), lambda line: _of_peers(line) and frozenset(line["gpus"]) in cut),
-        (down, error("explain.links-down", **_links(down)), _of_peers),
+        (link.down, error("explain.links-down", **links), _of_peers),
         (
             nearer,
             error("explain.numa-nearer", near=near, nearer=nearer, least=FARTHER),
@@ -129,12 +126,6 @@ def no_peer_access(pairs: Sequence[frozenset[str]]) -> Finding:
     """Return that GPUs cannot reach each other: copies go through the host."""
     found = error("explain.no-peer-access", pairs=sorted("<>".join(sorted(pair)) for pair in pairs))
     return replace(found, where=tuple(sorted({gpu for pair in pairs for gpu in pair})))
-
-
-def _links(down: LinksDown | None) -> Mapping[str, Any]:
-    if down is None:
-        return {}
-    return {"down": down.down, "built": down.built, "left": down.built - down.down, "link": down.kind}
 
 
 def _nearer(around: RunSurroundings, gpu: str, near: str) -> list[str]:

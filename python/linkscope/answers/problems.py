@@ -10,7 +10,7 @@ from typing import Literal
 import polars
 
 from linkscope.answers.answer import Outcome
-from linkscope.answers.causes import KnownCause, Line, RunSurroundings, causes, gpus_of, no_peer_access
+from linkscope.answers.causes import Line, RunSurroundings, causes, gpus_of, no_peer_access
 from linkscope.answers.expectation import missing
 from linkscope.figures.columns import RATE
 from linkscope.figures.run import Run
@@ -65,13 +65,10 @@ def problems(around: RunSurroundings) -> list[Slowdown]:
     """Return what is wrong, the gravest first; what only flows at once show comes after what a path alone shows."""
     checked = [line for line in around.checked if line["kind"] != "collective"]
     left = [line for line in checked if line["outcome"] == Outcome.FAILS.value]
-    found: list[Slowdown] = []
-    for sharing in _known(around, left):
-        found.append(_of_cause(sharing, around.gpus))
-        left = _without(left, found[-1].lines)
-    for one in _slow_methods(_open(checked, left)):
-        found.append(one)
-        left = _without(left, one.lines)
+    found = list(_known(around, left))
+    left = _without(left, [line for one in found for line in one.lines])
+    found += _slow_methods(_open(checked, left))
+    left = _without(left, [line for one in found for line in one.lines])
     for rates in (True, False):
         for kind in ("peer", "host", "local"):
             alike = [line for line in checked if line["kind"] == kind and (line["unit"] == RATE) == rates]
@@ -84,34 +81,32 @@ def problems(around: RunSurroundings) -> list[Slowdown]:
     return sorted(found, key=lambda one: (one.at_once, -one.cost))
 
 
-def _known(around: RunSurroundings, slow: Sequence[Line]) -> Iterator[list[tuple[KnownCause, list[Line]]]]:
-    """Yield the causes that something besides the results shows, those of several GPUs that are equal together.
+def _known(around: RunSurroundings, slow: Sequence[Line]) -> Iterator[Slowdown]:
+    """Yield the causes that something besides the results shows, those of several GPUs that are equal as one.
 
     The GPU with most slow results comes first: the results that others share with it are put down to it. A GPU with an
-    equal cause and the same results is named beside it.
+    equal cause and the same results is named beside it. A GPU whose own paths are as they should be explains nothing if
+    each of its slow results involves a GPU whose own paths are slow.
     """
     alone = {gpu: [line for line in around.checked if line["gpus"] == [gpu]] for gpu in around.gpus}
     disturbed = {gpu for gpu, lines in alone.items() if any(map(_fails, lines))}
-    groups: dict[str, list[tuple[KnownCause, list[Line]]]] = {}
+    groups: dict[str, list[tuple[Finding, list[Line]]]] = {}
     left = {line["key"] for line in slow}
     for gpu in sorted(around.gpus, key=lambda name: -sum(name in line["gpus"] for line in slow)):
-        for cause in causes(around, gpu):
-            touched = [line for line in slow if gpu in line["gpus"] and cause.explains(line)]
-            unharmed = gpu not in disturbed and any(map(cause.explains, alone[gpu]))
-            if unharmed and all(disturbed & {*line["gpus"]} for line in touched):
+        for cause, explains in causes(around, gpu):
+            touched = [line for line in slow if gpu in line["gpus"] and explains(line)]
+            unharmed = gpu not in disturbed and any(map(explains, alone[gpu]))
+            if not touched or (unharmed and all(disturbed & {*line["gpus"]} for line in touched)):
                 continue
-            equal = groups.setdefault(repr((cause.finding.code, cause.finding.facts)), [])
+            equal = groups.setdefault(repr((cause.code, cause.facts)), [])
             explained = [line for line in touched if line["key"] in left]
-            if explained or (touched and any(lines == touched for _, lines in equal)):
+            if explained or any(lines == touched for _, lines in equal):
                 equal.append((cause, explained))
                 left -= {line["key"] for line in explained}
-    yield from filter(None, groups.values())
-
-
-def _of_cause(sharing: Sequence[tuple[KnownCause, list[Line]]], gpus: Sequence[str]) -> Slowdown:
-    named = {gpu for cause, _ in sharing for gpu in cause.finding.where}
-    lines = [line for _, explained in sharing for line in explained]
-    return _problem([gpu for gpu in gpus if gpu in named], sharing[0][0].finding, lines)
+    for sharing in filter(None, groups.values()):
+        named = {gpu for cause, _ in sharing for gpu in cause.where}
+        lines = [line for _, explained in sharing for line in explained]
+        yield _problem([gpu for gpu in around.gpus if gpu in named], sharing[0][0], lines)
 
 
 def _slow_methods(lines: Sequence[Line]) -> Iterator[Slowdown]:
