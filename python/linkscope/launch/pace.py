@@ -13,7 +13,7 @@ PRIOR_S = 1.0
 class Pace:
     """Of a run whose visits of a case shall take ``expected`` seconds, by id, ``starts_s`` more in each round.
 
-    ``alike``: the suite's row of each case; its cases are slower or faster than expected by about the same factor.
+    ``alike``: the test of each case; its cases are slower or faster than expected by about the same factor.
     ``began``, ``deadline``: when the run began, and when it ends in any case; on the clock, in seconds, of the caller's
     ``now``.
     """
@@ -81,7 +81,7 @@ class Pace:
         return max((now - self._began + PRIOR_S) / (known_s + PRIOR_S), 1.0) if self._done[""] else 1.0
 
     def _factor(self, kind: str) -> float:
-        """By how much the visits of a suite's row take longer than expected; of one without visits, all of them."""
+        """By how much the visits of a test take longer than expected; of one without visits, all of them."""
         everywhere = (self._taken[""] + PRIOR_S) / (self._done[""] + PRIOR_S)
         if kind not in self._done:
             return everywhere

@@ -19,7 +19,7 @@ BESIDE_GPU = ("nearest-numa", "peer-numa")
 class Slot:
     """One flow to be: bytes go from ``source`` to ``destination`` (device ids).
 
-    ``reverse`` is true where the flow runs from the suite row's destination back to its source, so that each
+    ``reverse`` is true where the flow runs from the test's destination back to its source, so that each
     end keeps the memory the row gives it.
     """
 
@@ -51,7 +51,7 @@ class FlowLayout:
 
 @dataclass(frozen=True)
 class Candidates:
-    """What a pattern is laid over: the ends that a suite row allows, among the selected devices.
+    """What a pattern is laid over: the ends that a test allows, among the selected devices.
 
     ``counts``: how many members a collective shall have; empty: the devices say it. ``hosts``: those, alike, whose GPUs
     members can be on.

@@ -1,4 +1,4 @@
-"""Distinct titles: what suite rows of one title differ in, in words that follow the title."""
+"""Distinct titles: what tests of one title differ in, in words that follow the title."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Expansion: suite rows x patterns x axes -> the cases of a plan (schema/plan.schema.json)."""
+"""Expansion: tests x patterns x axes -> the cases of a plan (schema/plan.schema.json)."""
 
 from __future__ import annotations
 

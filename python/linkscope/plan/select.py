@@ -37,7 +37,7 @@ class Selection:
     slots: int = 0
 
     def rows_of(self, suite: Suite, traits_of: Callable[[str], MethodTraits] = assumed_method) -> list[SuiteRow]:
-        """The suite's rows as this selection leaves them; ``traits_of`` a method say if it sends empty messages."""
+        """The test as this selection leaves them; ``traits_of`` a method say if it sends empty messages."""
         narrowed = (self._narrow(row, traits_of) for row in suite.rows)
         return [row for row in narrowed if row.methods]
 

@@ -141,7 +141,7 @@ class ParticleFields(msgspec.Struct, forbid_unknown_fields=True, tag_field="appl
 
 
 class BaselineFields(msgspec.Struct, forbid_unknown_fields=True):
-    """The combination that others are held against. ``memory``: the first of them that is there."""
+    """The combination that others are compared with. ``memory``: the first of them that is there."""
 
     interface: Interface
     memory: Words

@@ -1,4 +1,4 @@
-"""Unsupported: why the engine at hand cannot run what a suite's row names."""
+"""Unsupported: why the engine at hand cannot run what a test names."""
 
 from __future__ import annotations
 

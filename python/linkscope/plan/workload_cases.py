@@ -1,4 +1,4 @@
-"""Workload cases: what an application sends, by every interface and memory of a suite's row, as cases of a plan."""
+"""Workload cases: what an application sends, by every interface and memory of a test, as cases of a plan."""
 
 from __future__ import annotations
 

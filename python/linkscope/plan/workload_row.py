@@ -1,4 +1,4 @@
-"""WorkloadRow: a suite's row that runs what an application sends (schema/suite.schema.json: workloads)."""
+"""WorkloadRow: a test that runs what an application sends (schema/suite.schema.json: workloads)."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ MOST_RANKS = 4096
 
 @dataclass(frozen=True)
 class Baseline:
-    """The combination that others are held against. ``memories``: the first of them that the row has there.
+    """The combination that others are compared with. ``memories``: the first of them that the row has there.
     ``variant``: empty where the row's environment does not vary."""
 
     interface: str

@@ -33,7 +33,7 @@ def _asked(case: dict[str, Any], flow: dict[str, Any], node: Node) -> Traffic:
         return traffic
     homes = [numa.id for numa in node.of_kind("numa")]
     nearest = f"numa:{node.device(traffic.executor).numa}"
-    known = nearest in homes or not homes  # a described node may have no host: then the path is not known
+    known = nearest in homes or not homes  # a machine model may have no host: then the path is not known
     return Traffic(traffic.source, nearest if known else homes[0], traffic.executor)
 
 

@@ -61,7 +61,7 @@ class Widest(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
 class Claim(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     """One claim: where the study makes it, what it says, the figures it is about and one thing expected of them.
 
-    ``of``: the described node of which alone the study says it, if it is of several.
+    ``of``: the machine model of which alone the study says it, if it is of several.
     ``figure``, divided by ``over`` or less ``minus`` where one is given, in ``unit``. Of several figures their median
     counts, or ``pick``; with ``each`` those that agree in these columns are taken together, and each group must do;
     ``across``: only the group with the most, or the least.
@@ -139,7 +139,7 @@ class Exhibit(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
 
 
 class StudiedMachine(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
-    """``node``: the described node that stands for it."""
+    """``node``: the machine model that stands for it."""
 
     node: Text
     gpu: Text
