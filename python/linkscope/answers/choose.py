@@ -190,11 +190,10 @@ def _next(runs: Sequence[Run], ranked: Sequence[Choice]) -> Iterator[Finding]:
     path = " ".join(str(run.path) for run in runs)
     if not ranked:
         yield note("choose.more-runs")
-    elif runs[-1].modelled or len(runs) > 1:
-        yield note("choose.every", path=path)
-    else:
-        yield note("choose.full", path=path)
-    if ranked and runs[-1].modelled:
+        return
+    modelled = runs[-1].modelled
+    yield note("choose.every" if modelled or len(runs) > 1 else "choose.full", path=path)
+    if modelled:
         yield note("choose.sources", node=runs[-1].node.name)
 
 
@@ -232,14 +231,8 @@ def _shown(finding: Finding) -> str:
 def _ranges(ranked: Sequence[Choice], library: str) -> Table:
     lines = []
     for number, choice in enumerate(ranked):
-        about = (
-            number,
-            title(choice),
-            choice.task.movement,
-            choice.task.line["tier"],
-            choice.task.memories,
-            conditions(choice),
-        )
+        task = choice.task
+        about = number, title(choice), task.movement, task.line["tier"], task.memories, conditions(choice)
         for span in choice.ranges:
             partly = {name for name, *_ in span.partly}
             name, *extra = min(span.excess, key=lambda worse: worse[0] in partly, default=(None,))

@@ -139,7 +139,7 @@ def _rows(choices: Sequence[Choice], library: str, brief: bool) -> Iterator[Scre
         bare = _settings_alone(some)
         head = f"{heading}, {method_name(min(some[0].methods), library)}" if bare else heading
         head = named("choice", "one-run").format(head) if heading and any(map(uncertain, some)) else head
-        labels = _labels(some, by_movement=brief and not bare)
+        labels = _labels(some, heading)
         for choice, label in zip(some, labels, strict=True):
             every = frozenset(other for other in labels if other[0] == label[0])
             for row in _of_choice(choice, heading, library, bare, brief):
@@ -205,7 +205,11 @@ def _headed(choices: Sequence[Choice], brief: bool) -> Iterator[tuple[str, list[
     for choice in choices:
         by_movement.setdefault(choice.task.movement, []).append(choice)
     settings = {movement for movement, some in by_movement.items() if _settings_alone(some)}
-    by_size = {movement for movement, some in by_movement.items() if _by_size(some)}
+    by_size = {
+        choice.task.movement
+        for choice in choices
+        if len(choice.sizes) > 1 or choice.undecided or choice.task.line["workload"]
+    }
     clocks = {
         choice.task.line["clock"]
         for choice in choices
@@ -257,21 +261,18 @@ def _word(condition: str) -> str:
     return named("condition", condition)
 
 
-def _labels(choices: Sequence[Choice], by_movement: bool) -> list[Part]:
+def _labels(choices: Sequence[Choice], heading: str) -> list[Part]:
     """Return movement, tier and what else tells choices below one heading apart: conditions that are not common, and
-    memories where nothing else does. ``by_movement``: the heading does not say the movement."""
-    words = [[*map(_word, _rest(choice))] for choice in choices]
-    tiers = [str(choice.task.line["tier"]) for choice in choices]
-    movements = [_movement(choice) for choice in choices]
-    heads = by_movement or len(set(movements)) > 1 or not _by_size(choices)
+    memories where nothing else does."""
+    keys = [(_movement(choice), str(choice.task.line["tier"]), tuple(map(_word, _rest(choice)))) for choice in choices]
     labels = []
-    for choice, movement, tier, own in zip(choices, movements, tiers, words, strict=True):
-        alike = [number for number, name in enumerate(movements) if name == movement]
-        rest = [word for word in own if word and not all(word in words[other] for other in alike)]
-        twins = sum((words[other], tiers[other]) == (own, tier) for other in alike) > 1
-        memory = [_word(f"memories={choice.task.memories}")] if twins else []
-        several = any(tiers[other] != tier for other in alike)
-        labels.append((movement if heads else "", tier if several else "", ", ".join([*rest, *memory])))
+    for choice, key in zip(choices, keys, strict=True):
+        movement, tier, words = key
+        alike = [other for other in keys if other[0] == movement]
+        rest = [word for word in words if word and not all(word in others for *_, others in alike)]
+        memory = [_word(f"memories={choice.task.memories}")] if alike.count(key) > 1 else []
+        shown = tier if any(other != tier for _, other, _ in alike) else ""
+        labels.append(("" if movement == heading else movement, shown, ", ".join([*rest, *memory])))
     return labels
 
 
@@ -283,11 +284,6 @@ def _movement(choice: Choice) -> str:
     if _collective(choice):
         return choice.task.movement.partition("/")[0]
     return named("movement", choice.task.movement)
-
-
-def _by_size(choices: Sequence[Choice]) -> bool:
-    """Return whether choices below one heading have their sizes beside them: they are of one movement."""
-    return any(len(choice.sizes) > 1 or choice.undecided or choice.task.line["workload"] for choice in choices)
 
 
 def _of_choice(choice: Choice, heading: str, library: str, bare: bool, brief: bool) -> Iterator[ScreenRow]:
