@@ -478,3 +478,14 @@ def test_ways_that_tie_where_they_were_measured_need_no_price() -> None:
     assert [len(span.best) for span in choice.ranges] == [2, 2]
     (row,) = [row for row in screen_rows([choice], "NCCL", 2) if row.brief]
     assert row.others == (0, 0)
+
+
+def test_all_collectives_of_a_model_are_answered_on_one_screen(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    linkscope.run("collectives", output=Path("run.jsonl"), machine="h200x4", progress="none")
+    found = linkscope.choose("run.jsonl")
+    table = found.table("choose.fastest")
+    assert table.first == table.frame.height
+    lines = render(found).splitlines()
+    assert len(lines) <= 24
+    assert max(map(len, lines)) <= 80

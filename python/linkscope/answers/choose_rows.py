@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
 from itertools import combinations, groupby
@@ -76,7 +76,9 @@ class ScreenRow:
             kind = named("choice", "links" if len(others) == 1 else "variants")
             told = (kind.format(len(kinds)), *(others if len(others) == 1 else ()))
         sizes = numbers.sizes(*self.sizes) if self.sizes else self.words
-        names = [named("choice", "movements").format(len(names))] if self.counted else names
+        if self.counted:
+            copies = any(" " in name for name in names)  # as in "GPU -> GPU"; collectives are one word
+            names = [named("choice", "movements" if copies else "collectives").format(len(names))]
         return ", ".join(filter(None, (*names, *told, sizes)))
 
     @property
@@ -125,12 +127,15 @@ def rows(choices: Sequence[Choice], library: str, lines: int) -> list[ScreenRow]
     free = {choice.task.key[:-1] for choice in choices if choice.task.memories == ANY}
     shown = [choice for choice in choices if choice.task.memories == ANY or choice.task.key[:-1] not in free]
     found = _joined(list(_rows(shown, library, brief=False)), lines, Join.ALIKE)
-    if height(found) > lines:
-        brief = list(_rows(shown, library, brief=True))
-        found = _joined(_joined(brief, lines, Join.ALIKE), lines, Join.LOOSE)
-        if height(found) > lines:
-            broken = [replace(row, fastest=row.fastest.replace(_THEN, f"{_THEN.strip()}\n")) for row in found]
-            found = _joined(_joined(broken, lines, Join.LOOSE), lines, Join.COUNTED)
+    if height(found) <= lines:
+        return found
+    brief = _joined(list(_rows(shown, library, brief=True)), lines, Join.ALIKE)
+    broken = [replace(row, fastest=row.fastest.replace(_THEN, f"{_THEN.strip()}\n")) for row in brief]
+    for some in (brief, broken):
+        for how in (Join.LOOSE, Join.COUNTED):
+            found = _joined(_joined(some, lines, Join.LOOSE), lines, how)
+            if height(found) <= lines:
+                return found
     return found
 
 
@@ -154,11 +159,18 @@ def _settings_alone(some: Sequence[Choice]) -> bool:
 
 def height(some: Sequence[ScreenRow]) -> int:
     """Return how many lines rows take with their headings, where columns that are too wide are folded."""
-    wide = [_wide(texts) for texts in zip(*map(_texts, some), strict=True)]
+    wide = _widths(some)
     while sum(wide) + _GAPS > _WIDTH:
         wide[wide.index(max(wide))] -= 1
     heads = len([head for head, _ in groupby(some, key=lambda row: row.heading) if head])
     return heads + sum(max(map(_folded, _texts(row), wide)) for row in some)
+
+
+def _widths(some: Sequence[ScreenRow]) -> list[int]:
+    """Return how wide the columns are, with their headings."""
+    heads = ("", named("head", "fastest"), named("head", "most" if any(row.brief for row in some) else "others"))
+    columns = zip(heads, *map(_texts, some), strict=True)
+    return [max(len(line) for text in texts for line in text.split("\n")) for texts in columns]
 
 
 def _folded(text: str, wide: int) -> int:
@@ -328,8 +340,7 @@ def _some_sizes(some: Sequence[int]) -> str:
 def _joined(joined: Sequence[ScreenRow], lines: int, how: Join) -> list[ScreenRow]:
     """Return the rows, those of one heading and answer joined until they fit, those of one movement first."""
     joined = list(joined)
-    room = _WIDTH - _GAPS - len(_INDENT) - _wide(row.fastest for row in joined)
-    room -= _wide(row.extra for row in joined)
+    room = _WIDTH - _GAPS - len(_INDENT) - sum(_widths(joined)[1:])
     while height(joined) > lines:
         pairs = [
             (a.movements != b.movements, both.counted, len(both.what), first, second, both)
@@ -342,8 +353,3 @@ def _joined(joined: Sequence[ScreenRow], lines: int, how: Join) -> list[ScreenRo
         joined[first] = both
         del joined[second]
     return joined
-
-
-def _wide(texts: Iterable[str]) -> int:
-    """Return how wide the widest line of texts is."""
-    return max((len(line) for text in texts for line in text.split("\n")), default=0)
