@@ -77,18 +77,15 @@ def _interfaces(seen: Examined) -> Iterator[Finding]:
 
 def _clocks(seen: Examined) -> Iterator[Finding]:
     for reason, gpus in _by(seen, lambda gpu: gpu.slowed_by).items():
-        yield _at(gpus, warning("doctor.throttled", reason=reason))
-    for gpus in _by(seen, lambda gpu: [True] if gpu.capped else []).values():
-        yield _at(gpus, note("doctor.power-cap"))
+        yield replace(warning("doctor.throttled", reason=reason), where=gpus)
+    yield from _at(seen, lambda gpu: gpu.capped, note("doctor.power-cap"))
 
 
 def _neighbours(seen: Examined) -> Iterator[Finding]:
-    busy = {gpu.id: gpu.processes for gpu in seen.state.gpus if gpu.processes}
-    if busy:
-        yield _at(tuple(busy), error("doctor.other-processes", processes=sum(busy.values())))
-    holding = [gpu.id for gpu in seen.state.gpus if (gpu.memory_used_bytes or 0) > 2 * _GIB]
-    if holding and not busy:
-        yield _at(tuple(holding), warning("doctor.memory-held"))
+    processes = sum(gpu.processes or 0 for gpu in seen.state.gpus)
+    yield from _at(seen, lambda gpu: gpu.processes, error("doctor.other-processes", processes=processes))
+    if not processes:
+        yield from _at(seen, lambda gpu: (gpu.memory_used_bytes or 0) > 2 * _GIB, warning("doctor.memory-held"))
     load, cpus = seen.state.load, seen.state.cpus_online
     if load is not None and cpus and load > max(1.0, 0.1 * cpus):
         yield warning("doctor.load", load=load, cpus=cpus)
@@ -96,22 +93,21 @@ def _neighbours(seen: Examined) -> Iterator[Finding]:
 
 def _pcie(seen: Examined) -> Iterator[Finding]:
     for (lanes, most), gpus in _by(seen, lambda gpu: [gpu.lanes_lacking] if gpu.lanes_lacking else []).items():
-        yield _at(gpus, error("doctor.pcie-narrow", lanes=lanes, most=most))
+        yield replace(error("doctor.pcie-narrow", lanes=lanes, most=most), where=gpus)
     slow = _by(seen, lambda gpu: [gpu.generation_lacking] if gpu.generation_lacking else [])
     for (generation, most), gpus in slow.items():
-        if seen.state.when == "load":
-            yield _at(gpus, error("doctor.pcie-slow", generation=generation, most=most))
-        else:
-            yield _at(gpus, note("doctor.pcie-idle", generation=generation, most=most))
+        facts = {"generation": generation, "most": most}
+        under_load = seen.state.when == "load"
+        found = error("doctor.pcie-slow", **facts) if under_load else note("doctor.pcie-idle", **facts)
+        yield replace(found, where=gpus)
 
 
 def _peer_path(seen: Examined) -> Iterator[Finding]:
     over_pcie = len(seen.node.of_kind("gpu")) > 1 and not _has_fabric(seen.node)
-    for gpus in _by(seen, lambda gpu: [True] if gpu.acs_redirect else []).values():
-        yield _at(gpus, (warning if over_pcie else note)("doctor.acs"))
+    yield from _at(seen, lambda gpu: gpu.acs_redirect, (warning if over_pcie else note)("doctor.acs"))
     translated = _by(seen, lambda gpu: [gpu.iommu] if gpu.translated else [])
     for kind, gpus in translated.items():
-        yield _at(gpus, warning("doctor.iommu-translates", kind=kind))
+        yield replace(warning("doctor.iommu-translates", kind=kind), where=gpus)
     if seen.state.iommu and not translated and not any(gpu.iommu for gpu in seen.state.gpus) and seen.state.gpus:
         yield note("doctor.iommu-on")
 
@@ -149,12 +145,9 @@ def _memory(seen: Examined) -> Iterator[Finding]:
 
 
 def _gpu_settings(seen: Examined) -> Iterator[Finding]:
-    for gpus in _by(seen, lambda gpu: [True] if gpu.persistence is False else []).values():
-        yield _at(gpus, note("doctor.no-persistence"))
-    for gpus in _by(seen, lambda gpu: [True] if gpu.mig else []).values():
-        yield _at(gpus, warning("doctor.mig"))
-    for gpus in _by(seen, lambda gpu: [True] if gpu.ecc is False else []).values():
-        yield _at(gpus, note("doctor.no-ecc"))
+    yield from _at(seen, lambda gpu: gpu.persistence is False, note("doctor.no-persistence"))
+    yield from _at(seen, lambda gpu: gpu.mig, warning("doctor.mig"))
+    yield from _at(seen, lambda gpu: gpu.ecc is False, note("doctor.no-ecc"))
 
 
 def _surroundings(seen: Examined) -> Iterator[Finding]:
@@ -173,12 +166,15 @@ def _missing_tools(seen: Examined) -> Iterator[Finding]:
             yield grave("doctor.no-libnuma") if name == "libnuma" else grave("doctor.no-tool", tool=name)
 
 
-def _at(gpus: tuple[str, ...], found: Finding) -> Finding:
-    return replace(found, where=gpus)
+def _at(seen: Examined, holds: Callable[[GpuState], object], found: Finding) -> Iterator[Finding]:
+    """Yield a finding with the GPUs that it is true of, where there are any."""
+    gpus = tuple(gpu.id for gpu in seen.state.gpus if holds(gpu))
+    if gpus:
+        yield replace(found, where=gpus)
 
 
 def _by(seen: Examined, key: Callable[[GpuState], Sequence[Any]]) -> dict[Any, tuple[str, ...]]:
-    """Return {key: (gpu:0, gpu:1)}: the GPUs that a finding is true of."""
+    """Return {key: (gpu:0, gpu:1)}: the GPUs that have what ``key`` gives."""
     groups: dict[Any, tuple[str, ...]] = {}
     for gpu in seen.state.gpus:
         for value in key(gpu):
