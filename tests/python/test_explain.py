@@ -107,7 +107,9 @@ def names(problem: Json, wanted: Named) -> bool:
 def wrapped(answer: Answer) -> bool:
     """Return whether a table's cells take more lines at 80 columns than at 200."""
     tables = replace(answer, headline=note("explain.model"), findings=(), next=(), details=())
-    return len({render(tables, width=width).count("\n") for width in (80, 200)}) > 1
+    screens = ((width, full) for full in (False, True) for width in (80, 200))
+    lines = [render(tables, width=width, full=full).count("\n") for width, full in screens]
+    return lines[0] != lines[1] or lines[2] != lines[3]
 
 
 def with_rows(run: RunFile, changed: Callable[[Row], Row]) -> RunFile:
@@ -465,6 +467,7 @@ def test_a_run_with_nothing_but_latencies_is_compared_with_peers(healthy: RunFil
 def test_why_there_is_no_verdict(run: Path, code: str, outcome: Outcome) -> None:
     answer = ask("explain", run)
     assert (answer.headline.code, answer.outcome) == (code, outcome)
+    assert not wrapped(answer)
 
 
 def test_python_gives_the_same_answer(healthy: RunFile) -> None:

@@ -70,7 +70,7 @@ def of_problem(problem: Slowdown, library: str) -> Table:
 
 def of_results(checked: Sequence[Line], library: str) -> Table:
     """Return every checked result with the number of its source."""
-    frame = _frame(checked, library)
+    frame = _frame(checked, library, full=True)
     numbers = {source: number for number, source in enumerate(frame["expected_source"].unique(maintain_order=True), 1)}
     names = [f"{named('movement', line['movement'])}, {line['name']}" for line in frame.iter_rows(named=True)]
     frame = frame.with_columns(
@@ -79,7 +79,7 @@ def of_results(checked: Sequence[Line], library: str) -> Table:
     frame = _grouped(frame, "group")
     columns = (
         *(Column("path", Kind.PATH), _SIZE, _EXPECTED, replace(_MEASURED, interval=True)),
-        *(Column("ratio", Kind.PERCENT, mark="mark"), Column("reference", Kind.COUNT)),
+        *(Column("ratio", Kind.PERCENT, mark="mark"), Column("reference", Kind.COUNT, head="ref")),
     )
     return Table("explain.checked", frame, columns, group="group", detail=True)
 
@@ -101,16 +101,23 @@ def _grouped(frame: polars.DataFrame, name: str = "movement") -> polars.DataFram
     return frame.sort(polars.col(name).replace_strict(order), maintain_order=True)
 
 
-def _frame(lines: Sequence[Line], library: str) -> polars.DataFrame:
-    """Return results with ``name``, the method and whatever else tells them apart, and ``mark``: slow or unclear."""
+def _frame(lines: Sequence[Line], library: str, full: bool = False) -> polars.DataFrame:
+    """Return results with ``name``, the method and whatever else tells them apart, and ``mark``: slow or unclear.
+
+    ``full``: a collective has all settings of its method; else only where they differ.
+    """
     asked: dict[tuple[str, str], set[str]] = {}
+    ways: dict[tuple[str, str], set[str]] = {}
     for line in lines:
         asked.setdefault((line["movement"], line["way"]), set()).add(line["parameters"])
+        ways.setdefault((line["movement"], line["method"]), set()).add(line["way"])
     shared = {key: set.intersection(*(set(words.split()) for words in some)) for key, some in asked.items()}
     names = []
     for line in lines:
         own = [word for word in line["parameters"].split() if word not in shared[line["movement"], line["way"]]]
-        name = method_name(line["way"], library) if line["unit"] == RATE else line["method"]
+        alike = line["kind"] == "collective" and not full and len(ways[line["movement"], line["method"]]) == 1
+        way = line["method"] if alike else line["way"]
+        name = method_name(way, library) if line["unit"] == RATE else line["method"]
         names.append(" ".join([name, *(word.partition("=")[2] for word in own)]))
     marks = [{"fails": "!", "unclear": "?"}.get(line["outcome"], "") for line in lines]
     frame = polars.DataFrame([{name: line[name] for name in _KEPT} for line in lines], infer_schema_length=None)
