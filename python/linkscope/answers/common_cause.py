@@ -63,6 +63,10 @@ class Thing:
     devices: tuple[str, ...] = ()
 
 
+def _thing(rank: str, kind: str, name: str, scope: str = "", method: str = "", devices: tuple[str, ...] = ()) -> Thing:
+    return Thing(_RANKS[f"{rank}-by" if method else rank], kind, name, scope, method, devices)
+
+
 @dataclass(frozen=True, eq=False)
 class Blame:
     """Results that changed in one direction, as lines of the frame. ``thing``: None where they have none in common.
@@ -202,7 +206,7 @@ def _of_gpus(found: Sequence[Blame], others: Frame, things: _Things) -> Iterator
         yield from found
         return
     gpu = next(gpu for gpu, some in touched.items() if some is parts)
-    number = things.numbers[Thing(_RANKS["any"], "gpu", gpu, "any", devices=(gpu,))]
+    number = things.numbers[_thing("any", "gpu", gpu, "any", devices=(gpu,))]
     results = polars.concat([one.results for one in parts])
     yield replace(_blamed(number, results, others, things), parts=tuple(parts))
     yield from _of_gpus([one for one in found if one not in parts], others, things)
@@ -225,7 +229,7 @@ def _alone(result: Frame) -> Thing:
     line = result.row(0, named=True)
     devices = tuple(dict.fromkeys(end for leg in _legs(line) for end in leg if end))
     few = devices if len(devices) <= 2 else ()
-    return Thing(_RANKS["path"], "path", result_path(line), method=str(line["method"]), devices=few)
+    return _thing("path", "path", result_path(line), method=str(line["method"]), devices=few)
 
 
 def _legs(line: Line) -> list[tuple[str, str]]:
@@ -240,14 +244,14 @@ def _wide(line: Line, legs: Sequence[tuple[str, str]]) -> Iterator[Thing]:
     """Yield the things of a kind of result that are no part of the node."""
     transfers = {_transfer(leg) for leg in legs}
     if len(transfers) == 1 and (transfer := transfers.pop()):
-        yield Thing(_RANKS["transfer"], "kind", transfer)
+        yield _thing("transfer", "kind", transfer)
         if (line["flows"] or 1) > 2:
-            yield Thing(_RANKS["at-once"], "kind", transfer.replace("gpu", "gpus"))
-    yield Thing(_RANKS["movement"], "kind", line["movement"])
+            yield _thing("at-once", "kind", transfer.replace("gpu", "gpus"))
+    yield _thing("movement", "kind", line["movement"])
     for memory in {line[end].split(" (")[0] for end in _MEMORIES if line[end]}:
-        yield Thing(_RANKS["memory"], "memory", memory)
+        yield _thing("memory", "memory", memory)
     for name, value in (("method", line["method"]), ("way", line["way"]), ("test", line["row"]), ("all", "")):
-        yield Thing(_RANKS[name], name, value)
+        yield _thing(name, name, value)
 
 
 def _of_leg(leg: tuple[str, str], paths: Paths, method: str) -> Iterator[Thing]:
@@ -260,13 +264,10 @@ def _of_leg(leg: tuple[str, str], paths: Paths, method: str) -> Iterator[Thing]:
     gpus = [end for end in leg if end.startswith("gpu:")]
     prefix = "host-" if len(gpus) == 1 else ""
     for used in ("", method):
-        suffix = "-by" if used else ""
-        yield Thing(_RANKS[f"{prefix}path{suffix}"], "path", f"{a}>{b}", "", used, leg)
-        yield Thing(_RANKS[f"{prefix}pair{suffix}"], "pair", "<>".join(ends), "", used, ends)
+        yield _thing(f"{prefix}path", "path", f"{a}>{b}", method=used, devices=leg)
+        yield _thing(f"{prefix}pair", "pair", "<>".join(ends), method=used, devices=ends)
     for link in _links(paths, a, b):
-        yield Thing(
-            _RANKS["link"], "link", link, devices=tuple(end for end in link.split(">") if end.startswith("gpu:"))
-        )
+        yield _thing("link", "link", link, devices=tuple(end for end in link.split(">") if end.startswith("gpu:")))
     out, into, side = _SIDES[len(gpus) == 2]
     yield from _of_device(a, {out: "one-way", side: "side", "any": "any"}, method)
     yield from _of_device(b, {into: "one-way", side: "side", "any": "any"}, method)
@@ -275,13 +276,12 @@ def _of_leg(leg: tuple[str, str], paths: Paths, method: str) -> Iterator[Thing]:
 def _of_device(device: str, scopes: Mapping[str, str], method: str) -> Iterator[Thing]:
     """Yield the parts of a device that a leg is of; ``scopes``: each with the name of its rank."""
     if device.startswith("gpu:"):
-        for scope, rank in scopes.items():
-            yield Thing(_RANKS[rank], "gpu", device, scope, devices=(device,))
-            yield Thing(_RANKS[f"{rank}-by"], "gpu", device, scope, method, (device,))
+        for used in ("", method):
+            yield from (_thing(rank, "gpu", device, scope, used, (device,)) for scope, rank in scopes.items())
     elif device:
-        yield Thing(_RANKS["numa"], "numa", device, "any", devices=(device,))
+        yield _thing("numa", "numa", device, "any", devices=(device,))
         if "own" in scopes:
-            yield Thing(_RANKS["own"], "numa", device, "own", devices=(device,))
+            yield _thing("own", "numa", device, "own", devices=(device,))
 
 
 def _links(paths: Paths, source: str, destination: str) -> list[str]:

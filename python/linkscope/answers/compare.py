@@ -75,12 +75,15 @@ def compare(base: Sequence[Run], new: Sequence[Run], alpha: float = ALPHA, thres
     facts = _facts(results, threshold)
     library, lost = new[-1].library, list(_lost(cases))
     changed = [_of_cause(_CODES[one.slower], one, results.height, library) for one in found]
-    parts = [_of_cause(_PARTS, part, results.height, library) for one in found for part in one.parts]
     outcome, headline = _verdict(heads, found, changed, lost, facts)
-    others = [*parts, *(one for one in changed if one is not headline)]
+    joined = found[0].parts if found and headline is changed[0] else ()
+    parts = [_of_cause(_PARTS, part, results.height, library) for part in joined]
+    others = [one for one in changed if one is not headline]
+    few = max(_FEW_CAUSES - len(parts), 1)
     likely = [one for one in (*setup, *disturbed) if set(one.device.split("<>")) & set(headline.where)]
     block = [note("compare.counts", **facts)] if found or lost else []
-    block += [*(note("compare.likely", **asdict(one)) for one in likely), *others[:_FEW_CAUSES], *lost[:_FEW_LOST]]
+    block += [note("compare.likely", **asdict(one)) for one in likely]
+    block += [*parts[:_FEW_CAUSES], *others[:few], *lost[:_FEW_LOST]]
     settings = [
         note("compare.setup-of" if one.device else "compare.setup", **asdict(one)) for one in setup if one not in likely
     ]
@@ -88,7 +91,7 @@ def compare(base: Sequence[Run], new: Sequence[Run], alpha: float = ALPHA, thres
         settings.insert(_FEW_SETTINGS, note("compare.more-setup", count=len(settings) - _FEW_SETTINGS))
     level = Level.ERROR if outcome is Outcome.FAILS else Level.NOTE
     spoilers, repeated = findings_of(heads)
-    rest = (*others[_FEW_CAUSES:], *lost[_FEW_LOST:], *settings[_FEW_SETTINGS + 1 :])
+    rest = (*parts[_FEW_CAUSES:], *others[few:], *lost[_FEW_LOST:], *settings[_FEW_SETTINGS + 1 :])
     return Answer(
         "compare",
         heads,
