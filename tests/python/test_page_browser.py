@@ -128,13 +128,23 @@ def test_a_dark_page_is_dark_with_its_pictures(text: str, tmp_path: Path) -> Non
 
 
 @pytest.mark.parametrize("kind", ["healthy", "bad-link", "cpu", "frontier", "two"])
-def test_a_phone_shows_all_of_it_without_scrolling_sideways(kind: str, text: str, tmp_path: Path) -> None:
+def test_no_width_cuts_the_page_or_a_table_of_its_first_screen(kind: str, text: str, tmp_path: Path) -> None:
     paths = {"bad-link": [recorded.bad_link], "frontier": [recorded.frontier]}
     runs = {"cpu": [recorded.CPU], "two": [recorded.CPU, recorded.CPU_AGAIN]}.get(kind)
     runs = runs or [made_at(tmp_path) for made_at in paths.get(kind, [])]
-    script = "return [document.documentElement.scrollWidth, innerWidth];"
-    needed, given = found(page([Run.of(run) for run in runs]) if runs else text, script, tmp_path, 390)
-    assert needed <= given == 390
+    script = """
+        const seen = [];
+        for (const width of [1280, 1024, 390]) {
+            frameElement.style.width = `${width}px`;
+            await wait();
+            const boxes = [document.documentElement, ...document.querySelectorAll('.answers .scroll')];
+            seen.push([innerWidth, boxes.map((one) => one.scrollWidth - one.clientWidth)]);
+        }
+        return seen;"""
+    whole = page([Run.of(run) for run in runs]) if runs else text
+    seen = found(whole, script, tmp_path, 1280, "--allow-file-access-from-files")
+    assert [width for width, _ in seen] == [1280, 1024, 390]
+    assert all(len(excess) > 1 and max(excess) <= 0 for _, excess in seen), seen
 
 
 def test_a_picture_turns_to_the_other_axis_and_to_times(text: str, tmp_path: Path) -> None:

@@ -50,8 +50,8 @@ def side_by_side(runs: Sequence[Run]) -> list[Table]:
         )
     where = (Column("id"), Column("figure")) if every["id"].is_duplicated().any() else (Column("id"),)
     return [
-        Table("side-by-side.tests", tests, (Column("title", head="test"), Column("unit"), *shown)),
-        Table("side-by-side.results", every, (*where, Column("unit"), *shown), detail=True),
+        Table("side-by-side.tests", tests, (Column("title", head="test"), *shown)),
+        Table("side-by-side.results", every, (*where, *shown), detail=True),
     ]
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import gzip
+import re
 from collections.abc import Iterator
 from functools import cache
 from importlib.resources import files
@@ -26,6 +27,7 @@ from linkscope.render.svg.colours import DARK, LIGHT, variables
 
 MOST_ROWS, MOST_FIRST = 200, 40
 """Rows of a table on the page, and of one of a first screen; the CSV has all."""
+_WORDS = re.compile(r"[\d.-]+ [KMG]iB|\S*-\S*")
 _TONES = {
     **dict.fromkeys(("OK", "SAME", "FASTER", "PASSED"), "fine"),
     **dict.fromkeys(("SLOW", "SLOWER", "FAILED", "DIFFERS"), "bad"),
@@ -60,16 +62,16 @@ def _environment() -> Environment:
         lstrip_blocks=True,
         auto_reload=False,
     )
-    found.filters.update(arrows=_arrows, label=lambda code: message(code).label)
+    found.filters.update(unbroken=_unbroken, label=lambda code: message(code).label)
     found.globals.update(sentence=sentence, commands=commands, message=message, fill=fill, cells=cells, Level=Level)
     found.globals.update(tone=tone, rows=_rows, shown_columns=_columns, left_out=_left_out, packed_csv=_packed_csv)
     found.globals.update(heat_map=_heat_map, curves_of=_curves, palette=_palette, who=who, terminal=terminal)
     return found
 
 
-def _arrows(text: str) -> Markup:
-    """Return a text that is never broken within an arrow."""
-    return Markup(str(escape(text)).replace("-&gt;", '<span class="arrow">-&gt;</span>'))
+def _unbroken(text: str) -> Markup:
+    """Return a text that is never broken within a size, an arrow or a word with a hyphen."""
+    return Markup(_WORDS.sub(r'<span class="unbroken">\g<0></span>', str(escape(text))))
 
 
 def tone(answer: Answer) -> str:

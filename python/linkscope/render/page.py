@@ -52,10 +52,14 @@ _KEY = ("id", "place", "figure")
 _DEVICE = re.compile(r"(?:gpu|numa):\d+")
 _QUESTIONS = ("explain", "app", "show", "choose")
 """Questions whose first screens are the page's, in this order."""
+_TITLES = {"choose": "Fastest method", "app": "Methods", "compare": "Changes"}
+"""Titles of tables that have none, on the first screen."""
 _DETAILS = {
     **{"explain": "Checked results", "app": "Applications", "choose": "Methods by size", "analyze": "Analyses"},
     "show": "Run",
 }
+_SAYS_HEADLINE = "choose.slow"
+"""A warning that a page whose headline says SLOW need not repeat."""
 _LAYOUTS = {"matrix": "Matrices", "curve": "Curves", "list": "Lists"}
 _EXPORTED = (
     *("id", "title", "movement", "path", "way", "memories", "bytes", "value", "value_low", "value_high", "unit"),
@@ -102,28 +106,25 @@ class Page:
 
         Checked results are on it only where some are slow.
         """
-        said = {sentence(found) for found in notes(self.opening)}
+        said = {sentence(found) for found in (self.opening.headline, *notes(self.opening))}
         seen: list[polars.DataFrame] = []
         for one in self.answers:
             shown = [] if one.question == "explain" and one.outcome is not Outcome.FAILS else one.tables
             found = [table for table in shown if not table.detail and table.frame.height]
             found = [table for table in found if not any(table.frame.equals(frame) for frame in seen)]
-            below = [note for note in notes(one) if sentence(note) not in said]
+            lines = [one.headline, *notes(one)] if found and one.question in _TITLES else notes(one)
+            below = [line for line in lines if sentence(line) not in said]
             seen += [table.frame for table in found]
-            said |= {sentence(note) for note in below}
-            yield self._title(one), found, below
-
-    def _title(self, answer: Answer) -> str:
-        """Return what stands above a table that has no title: what its answer says, unless the page says it above."""
-        return "Results" if answer.headline.code == self.opening.headline.code else sentence(answer.headline)
+            said |= {sentence(line) for line in below}
+            yield _TITLES.get(one.question, "Results"), found, below
 
     @property
     def warnings(self) -> tuple[Finding, ...]:
         """Return the warnings of all answers, each once, without what the headline says."""
-        every = [found for one in (self.opening, *self.answers) for found in one.at(Level.WARNING)]
-        return tuple(
-            {said: found for found in every if (said := sentence(found)) != sentence(self.opening.headline)}.values()
-        )
+        every = {sentence(found): found for one in (self.opening, *self.answers) for found in one.at(Level.WARNING)}
+        every.pop(sentence(self.opening.headline), None)
+        fails = self.opening.outcome is Outcome.FAILS
+        return tuple(found for found in every.values() if not (fails and found.code == _SAYS_HEADLINE))
 
     @property
     def glossary(self) -> list[tuple[str, str]]:
@@ -216,6 +217,7 @@ def _of_runs(runs: Sequence[Run]) -> Page:
     ]
     opening = compared or Answer("report", tuple(one.run for one in each), note("page.runs", runs=len(runs)))
     beside = Answer("report", opening.runs, note("page.runs", runs=len(runs)), tables=(tests,))
+    above = {sentence(found) for found in opening.at(Level.WARNING)}
     return Page(
         title=f"{', '.join(names(runs))} · linkscope",
         opening=opening,
@@ -223,7 +225,12 @@ def _of_runs(runs: Sequence[Run]) -> Page:
         chapters=tuple(one for one in chapters if one.tables or one.findings),
         mark=next(filter(None, map(_mark, each)), ""),
         runs=tuple(
-            {"name": name, "answer": one, "picture": _picture(run, one)}
+            {
+                "name": name,
+                "answer": one,
+                "warnings": [found for found in one.at(Level.WARNING) if sentence(found) not in above],
+                "picture": _picture(run, one),
+            }
             for name, one, run in zip(names(runs), each, runs, strict=True)
         ),
         file="-".join(run.path.stem for run in runs[:3]),
