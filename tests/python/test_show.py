@@ -66,7 +66,7 @@ def test_a_missing_nvlink_shows_as_less_of_the_nominal_peak(tmp_path: Path) -> N
 def test_cpus_stand_by_threads_and_size() -> None:
     answer = ask("show", recorded.CPU)
     table = answer.table("show.movements").frame
-    assert table.columns[4:6] == ["memcpy threads=1", "memcpy threads=1 mark"]
+    assert table.columns[5:7] == ["memcpy threads=1", "memcpy threads=1 mark"]
     assert table["bytes"].n_unique() > 5
     assert set(answer.table("show.sizes").frame["unit"]) == {"ns"}
     assert "show.uncertain" in {found.code for found in answer.findings}
@@ -114,12 +114,22 @@ def test_a_run_of_an_application_shows_its_methods() -> None:
     assert "show.reasons" in {table.key for table in answer.tables}
 
 
-def test_a_row_is_taken_apart_only_where_its_parts_fit() -> None:
+def test_a_row_is_taken_apart_only_where_its_parts_fit_and_movements_are_few() -> None:
     main, *_ = blocks(Run.of(recorded.HEALTHY).results)
-    assert len(taken_apart(main, 12)) == 12
-    apart = taken_apart(main, 40)
-    assert 12 < len(apart) <= 40
-    assert {row.size for row in apart if row.movement == "gpu>gpu"} > {512 << 20}
+    assert len(taken_apart(main, 40)) == len(main) == 12
+    few = [row for row in main if row.movement in ("gpu>gpu", "host>gpu")]
+    assert len(taken_apart(few, 2)) == 2
+    apart = taken_apart(few, 20)
+    assert 2 < len(apart) <= 20
+    assert len({row.size for row in apart if row.movement == "gpu>gpu"}) > 1
+
+
+def test_the_host_clock_has_a_row_where_it_finds_another_rate() -> None:
+    results = Run.of(recorded.HEALTHY).results.filter(movement="gpu>gpu", unit=RATE)
+    for ratio, words in ((1.0, {()}), (0.9, {(), ("clock=host",)})):
+        by_host = results.with_columns(polars.col("value") * ratio, clock=polars.lit("host")).head(20)
+        (rows, *_) = blocks(polars.concat([results, by_host]))
+        assert {row.words for row in taken_apart(rows, 2)} == words
 
 
 def test_small_transfers_are_times_and_large_ones_rates() -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from statistics import median
 from typing import Any
 
@@ -22,11 +23,13 @@ ALIKE = 0.01
 """Values that differ by a smaller share are one number."""
 SMALL_BYTES = 64 << 10
 """The time of a smaller transfer says more than its rate."""
+FEW_ROWS = 6
+"""Movements of a table that leave room for more than one row of each."""
 KINDS = tuple(name for name in LIKENESS if name not in ("movement", "tier"))
 _KEYS = ("movement", "unit", "kind", "tier", "memories", "bytes", "method", "way")
 _UNNAMED = frozenset(("calls_included", "isolated", "figure", "hosts", "both_ways", "modelled"))
 """Conditions that other words of a row say already."""
-_PLAIN = frozenset(("0", "once", "model"))
+_PLAIN = frozenset(("0", "once", "model", "device"))
 """Values of conditions that need no word beside other values."""
 _USUAL = frozenset(("device>device", "pinned>device", "device>pinned", "pageable>pageable", "device", ""))
 """Memories that a row need not name."""
@@ -61,9 +64,9 @@ class MoveRow:
         """Return the row of another size."""
         return MoveRow(self.movement, self.unit, self.lines, self.words, size, rates)
 
-    def cell(self, column: str, name: str) -> BestOf | None:
-        """Return what a method or a way (``name``) reached; None where it has no result of the row's size."""
-        known = [line for line in self.lines if line[name] == column and line["bytes"] == self.size]
+    def cell(self, column: str = "", name: str = "") -> BestOf | None:
+        """Return what a method or a way (``name``), or the best of all, reached; None without results of that size."""
+        known = [line for line in self.lines if line["bytes"] == self.size and (not name or line[name] == column)]
         return BestOf.of(known, self) if known else None
 
     def _usual_size(self) -> int:
@@ -160,11 +163,14 @@ def _asked(parameters: str) -> str:
 
 
 def taken_apart(rows: Sequence[MoveRow], most: int, of_kinds: int | None = None) -> list[MoveRow]:
-    """Return the rows, taken apart as far as ``most`` rows allow; by kinds up to ``of_kinds`` rows."""
+    """Return the rows, taken apart as far as ``most`` rows allow; by kinds up to ``of_kinds`` rows.
+
+    Where there are many movements only links that differ and another rate by the host's clock have rows of their own.
+    """
+    few = len(rows) <= FEW_ROWS
     found = _where_they_fit(rows, most, by_tier)
-    found = _where_they_fit(found, most if of_kinds is None else of_kinds, _by_kind)
-    found = _where_they_fit(found, most, _by_memories)
-    return _by_size(found, most)
+    found = _where_they_fit(found, most if of_kinds is None else of_kinds, partial(_by_kind, of_memory=few))
+    return _by_size(_where_they_fit(found, most, _by_memories), most) if few else found
 
 
 def columns_of(rows: Sequence[MoveRow], name: str) -> list[str]:
@@ -208,16 +214,34 @@ def _where_they_fit(rows: Sequence[MoveRow], most: int, parts_of: Callable[[Move
     return found
 
 
-def _by_kind(row: MoveRow) -> list[MoveRow]:
-    """Return a part for each manner of timing, then the one that most results have."""
+def _by_kind(row: MoveRow, of_memory: bool) -> list[MoveRow]:
+    """Return a part for each manner of timing that words tell apart, then the one that most results have.
+
+    The host's clock has a part only where it finds another rate than the device's. ``of_memory``: kinds of memory are
+    told apart as well.
+    """
     kinds = sorted(grouped(row.lines, lambda line: line["kind"]).items(), key=lambda one: -_count(one[1]))
-    differing = [set(_conditions(kind)) for kind, _ in kinds]
-    shared = set.intersection(*differing)
-    parts = [
-        row.part(lines, *(word for word in _conditions(kind) if word not in shared), *_memory(lines))
-        for kind, lines in kinds
-    ]
+    told: dict[tuple[str, ...], list[Line]] = {}
+    for kind, lines in kinds:
+        told.setdefault((*_conditions(kind), *(_memory(lines) if of_memory else ())), lines)
+    on_device = {words: tuple(word for word in words if word != "clock=host") for words in told}
+    told = {
+        words: lines
+        for words, lines in told.items()
+        if on_device[words] == words or not _same_rate(lines, told.get(on_device[words], []))
+    }
+    shared = set.intersection(*map(set, told))
+    parts = [row.part(lines, *(word for word in words if word not in shared)) for words, lines in told.items()]
     return [*parts, row.part(kinds[0][1])]
+
+
+def _same_rate(lines: Sequence[Line], others: Sequence[Line]) -> bool:
+    """Return whether the fastest method is as fast in others at the largest size that both have."""
+    size = max({line["bytes"] for line in lines} & {line["bytes"] for line in others}, default=None)
+    one, other = (
+        max((line["median"] for line in some if line["bytes"] == size), default=0.0) for some in (lines, others)
+    )
+    return size is not None and lines[0]["unit"] == RATE and abs(one - other) <= ALIKE * max(one, other)
 
 
 def _conditions(kind: tuple[str, ...]) -> list[str]:

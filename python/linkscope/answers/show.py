@@ -13,7 +13,7 @@ from typing import Any
 import polars
 
 from linkscope.answers.answer import Answer, Column, Kind, Outcome, Table
-from linkscope.answers.movements import MoveRow, blocks, by_tier, taken_apart
+from linkscope.answers.movements import FEW_ROWS, MoveRow, blocks, by_tier, taken_apart
 from linkscope.answers.questions import ask
 from linkscope.answers.run_head import RunHead, nvls_off, run_head
 from linkscope.answers.show_details import (
@@ -40,8 +40,6 @@ ROOM = 24
 UNCERTAIN = 0.05
 """Median relative uncertainty that a reader must know of."""
 ORDERS = ("of-peak",)
-_FEW_ROWS = 6
-"""Rows of a main table that leave room for tables by size."""
 _LEAST_SIZES = 3
 _REST_ROWS = 4
 _MOST_CAUSES = 2
@@ -127,7 +125,7 @@ def _screen(results: polars.DataFrame, naming: Naming, room: int) -> list[Table]
     crowded = bool(shown) or any(len(by_tier(row)) > 1 for row in main)
     below: list[Table] = []
     for table in _beside(main, others, naming):
-        fits = not crowded and height(table) <= room - min(len(main), _FEW_ROWS) - 4
+        fits = not crowded and height(table) <= room - min(len(main), FEW_ROWS) - 4
         below.append(table if fits else replace(table, detail=True))
         room -= height(table) if fits else 0
     by_movement, without = _fitted(main, naming, room)
@@ -141,20 +139,24 @@ def _beside(main: Sequence[MoveRow], others: Sequence[Sequence[MoveRow]], naming
     rest: list[MoveRow] = []
     for rows in others:
         several = any(len({line["bytes"] for line in row.lines}) >= _LEAST_SIZES for row in rows)
-        (sized if several and len(main) <= _FEW_ROWS else rest).extend(_kept_whole(rows))
+        (sized if several and len(main) <= FEW_ROWS else rest).extend(_kept_whole(rows))
     if rest:
         yield in_lines(rest, naming)
     if sized:
-        yield replace(by_size(sized), first=_MOST_SIZED if len(sized) > _MOST_SIZED else None)
+        yield replace(by_size(sized, naming), first=_MOST_SIZED if len(sized) > _MOST_SIZED else None)
 
 
 def _fitted(rows: Sequence[MoveRow], naming: Naming, room: int) -> tuple[Table, list[MoveRow]]:
     """Return the table by method in at most so many lines, and the rows that it lacks.
 
-    Kinds of results share rows where their words would take the place of methods.
+    Kinds of results share rows where their words would take the place of methods or of shares of the peak.
     """
-    apart, whole = (_in_lines_of(room, rows, naming, of_kinds) for of_kinds in (None, 0))
-    return whole if whole[0].facts["left_out"] < apart[0].facts["left_out"] else apart
+    return min((_in_lines_of(room, rows, naming, of_kinds) for of_kinds in (None, 0)), key=_lost)
+
+
+def _lost(fitted: tuple[Table, list[MoveRow]]) -> tuple[int, bool]:
+    table = fitted[0]
+    return table.facts["left_out"], all(column.kind is not Kind.PERCENT for column in table.columns)
 
 
 def _in_lines_of(

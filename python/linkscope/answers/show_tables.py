@@ -12,7 +12,7 @@ from typing import Any
 import polars
 
 from linkscope.answers.answer import Column, Kind, Table
-from linkscope.answers.movements import ALIKE, KINDS, BestOf, MoveRow, columns_of, spread
+from linkscope.answers.movements import ALIKE, BestOf, MoveRow, columns_of, grouped, spread
 from linkscope.figures.columns import RATE, TIME
 from linkscope.messages.methods import memory_name, method_name, setting_name
 from linkscope.messages.names import named
@@ -24,8 +24,9 @@ Json = dict[str, Any]
 
 WIDTH = 80
 _GAP = 2
-_LABELS: Json = {"movement": polars.String, "words": polars.List(polars.String), "unit": polars.String}
 _RANGE = polars.List(polars.Float64)
+_TEXT = polars.String
+_ROW: Json = {"movement": _TEXT, "words": polars.List(_TEXT), "label": _TEXT, "unit": _TEXT, "bytes": polars.Int64}
 _SHARE = len("of peak") + _GAP
 _SIZE_WIDTH = 10
 """Characters of a result in a column of a size, with the gap."""
@@ -35,7 +36,6 @@ _MOST_WAYS, _MOST_HEAD = 4, 20
 """Ways that get a column each, and the characters of a line of their headings."""
 _MOST_GPUS = 8
 _MARKS = {"slow": "!", "assumed": "~"}
-_FIGURE = KINDS.index("figure")
 _LOAD = re.compile("(gpu|cpu)-(reads|writes)")
 
 
@@ -52,6 +52,10 @@ class Naming:
             return ""
         return _MARKS["slow"] if not self.slow.isdisjoint(cell.ids) else _MARKS["assumed"] if cell.assumed else ""
 
+    def words(self, row: MoveRow) -> str:
+        """Return what sets a row apart from others of its movement: "host clock", "256 MiB"."""
+        return ", ".join(named("condition", memory_name(word, self.xccl)) for word in row.words)
+
 
 def by_method(rows: Sequence[MoveRow], naming: Naming) -> tuple[Table, list[MoveRow]]:
     """Return rows of movements with a column for each method, and the rows that no column has a cell of.
@@ -60,14 +64,15 @@ def by_method(rows: Sequence[MoveRow], naming: Naming) -> tuple[Table, list[Move
     """
     name, heads = _heads(rows, naming)
     rows, usual = _with_sizes(rows)
-    sized = usual == 0
+    sized = [Column("bytes", Kind.SIZE)] if usual == 0 else []
     cells = {column: [row.cell(column, name) for row in rows] for column in heads}
     widths = {column: _width(head, rows, cells[column]) for column, head in heads.items()}
-    frame, columns = _labels(rows, sized, naming)
-    label = _label_width(rows, sized)
+    frame = polars.DataFrame(_labelled(rows, naming), schema=_ROW)
+    label = _label_width(frame) + (len(sized) and _SIZE_WIDTH - 1)
     kept = _fitting(widths, WIDTH - label)
     shares = label + sum(widths.values()) + len(widths) * _SHARE <= WIDTH
     shares = shares and any(cell and cell.shares for column in kept for cell in cells[column])
+    columns = [*_label_column(frame), *sized]
     for column in kept:
         marks = [naming.mark(cell) for cell in cells[column]]
         values = _ends(cell.values if cell else () for cell in cells[column])
@@ -96,119 +101,71 @@ def by_method(rows: Sequence[MoveRow], naming: Naming) -> tuple[Table, list[Move
     return table, [row for row, is_held in zip(rows, held, strict=True) if not is_held]
 
 
-def _with_sizes(rows: Sequence[MoveRow]) -> tuple[list[MoveRow], int]:
-    """Return the rows and the size that most have, as words of others; 0 where sizes want a column."""
-    sizes = [row.size for row in rows if row.of_rates]
-    usual = max(sizes, key=sizes.count, default=0)
-    if 2 * sizes.count(usual) <= len(rows):
-        return list(rows), 0
-    words = [() if row.size == usual else (written_size(row.size),) for row in rows]
-    return [replace(row, words=(*row.words, *word)) for row, word in zip(rows, words, strict=True)], usual
-
-
-def _facts(rows: Sequence[MoveRow]) -> Json:
-    """Return the movement where all rows have one, and what must be known of their numbers."""
-    movements = {row.movement for row in rows}
-    notes = ["gbps"] if any(row.of_rates for row in rows) else []
-    notes += ["bus"] if any(line["kind"][_FIGURE] == "bus" for row in rows for line in row.lines) else []
-    notes += ["both"] if any("<>" in movement for movement in movements) else []
-    return {"movement": movements.pop() if len(movements) == 1 else "", "method": "", "notes": notes}
-
-
-def by_size(rows: Sequence[MoveRow]) -> Table:
+def by_size(rows: Sequence[MoveRow], naming: Naming) -> Table:
     """Return rows with a column for each size, of what each has as its best way, in a unit of the row's own."""
-    label = _label_width(rows, sized=False) + len(RATE) + _GAP
+    lines = _labelled(rows, naming)
+    label = _label_width(polars.DataFrame(lines, schema=_ROW)) + len(RATE) + _GAP
     sizes = spread(_shared_sizes(rows), (WIDTH - label) // _SIZE_WIDTH)
-    found = []
-    for row in rows:
-        parts = {size: best(row.at(size, rates=True)) for size in sizes}
-        known = [end for cell in parts.values() if cell for end in cell.values]
-        unit = RATE if row.unit == RATE else shared_time_unit(known)
-        scaled = {
-            str(size): [end if unit == RATE else in_unit(end, unit) for end in cell.values] if cell else None
-            for size, cell in parts.items()
-        }
-        found.append({"movement": row.movement, "words": list(row.words), "unit": unit, **scaled})
-    frame = polars.DataFrame(found, schema={**_LABELS, **{str(size): _RANGE for size in sizes}})
-    columns = [*_names(rows), *(Column(str(size), Kind.NUMBER, written_size(size)) for size in sizes)]
+    for row, line in zip(rows, lines, strict=True):
+        cells = {str(size): row.at(size, rates=True).cell() for size in sizes}
+        known = [end for cell in cells.values() if cell for end in cell.values]
+        line["unit"] = unit = RATE if row.unit == RATE else shared_time_unit(known)
+        for size, cell in cells.items():
+            line[size] = [end if unit == RATE else in_unit(end, unit) for end in cell.values] if cell else None
+    frame = polars.DataFrame(lines, schema={**_ROW, **{str(size): _RANGE for size in sizes}})
+    columns = [*_label_column(frame), *(Column(str(size), Kind.NUMBER, written_size(size)) for size in sizes)]
     return Table("show.sizes", frame, (*columns, Column("unit", head=_BLANK)), facts=_facts(rows))
 
 
-def _shared_sizes(rows: Sequence[MoveRow]) -> list[int]:
-    """Return the sizes that half of the rows have which have the most common size."""
-    counts = Counter(size for row in rows for size in {line["bytes"] for line in row.lines})
-    return sorted(size for size, count in counts.items() if 2 * count >= max(counts.values()))
-
-
 def in_lines(rows: Sequence[MoveRow], naming: Naming) -> Table:
-    """Return what rows hold as a line for each method: "GPU load  own memory 142.5 ns, other GPU 825-832 ns"."""
+    """Return what rows hold as a line for each method: "GPU load  own 142.5 ns, other GPU 825-832 ns".
+
+    Settings of a method stand behind its results where all of them fit a line.
+    """
     lines: list[Json] = []
     for row in rows:
-        cell = best(row)
+        cell = row.cell()
         if cell is None:
             continue
         loads = _LOAD.match(row.movement)
         what = loads[0] if loads else cell.way.partition(" ")[0]
-        what = what if named("line", what) != what else method_name(what, naming.xccl)
-        again = bool(lines) and (lines[-1]["what"], lines[-1]["of"]) == (what, row.movement)
+        head = named("line", what) if named("line", what) != what else method_name(what, naming.xccl)
+        head += f", {RATE}" if row.of_rates else ""
+        again = bool(lines) and (lines[-1]["head"], lines[-1]["movement"]) == (head, row.movement)
+        said = again or (what, row.movement) == ("memcpy", "host")
+        place = "" if said else named("access" if loads else "movement", row.movement)
         several = not loads and len({line["way"] for line in row.lines}) > 1
         setting = setting_name(cell.way, naming.xccl) if several else ""
+        value = written(cell.values, "number" if row.of_rates else "time")
         lines.append(
             {
-                "what": what,
-                "of": row.movement,
-                "place": row.movement if loads and not again else None,
-                "movement": None if loads or again else row.movement,
-                "words": list(row.words),
-                "values": list(cell.values),
-                "unit": RATE if row.of_rates else TIME,
-                "rate": RATE if row.of_rates else "",
-                "setting": f"({setting})" if setting else "",
+                **{"what": what, "head": head, "movement": row.movement, "words": list(row.words)},
+                **{"values": list(cell.values), "unit": RATE if row.of_rates else TIME, "setting": setting},
+                "text": " ".join(filter(None, (place, naming.words(row), value, setting and f"({setting})"))),
             }
         )
-    strings = dict.fromkeys(("what", "of", "place", "rate", "setting"), polars.String)
-    columns = (
-        *(Column("what", Kind.NAME, _BLANK, of="line"), Column("place", Kind.NAME, _BLANK, of="access")),
-        *(Column("movement", Kind.NAME, _BLANK), Column("words", Kind.NAME, _BLANK, of="condition")),
-        *(Column("values", Kind.VALUE, _BLANK), Column("rate", head=_BLANK), Column("setting", head=_BLANK)),
-    )
-    frame = polars.DataFrame(lines, schema={**_LABELS, **strings, "values": _RANGE})
-    return Table("show.lines", frame, columns, layout="line")
+    room = WIDTH - _GAP - max((len(line["head"]) for line in lines), default=0)
+    for of_head in grouped(lines, lambda line: line["head"]).values():
+        if len(", ".join(line["text"] for line in of_head)) > room:
+            for line in of_head:
+                line["text"] = line["text"].removesuffix(f" ({line['setting']})")
+    schema = {**dict.fromkeys(("what", "head", "movement", "unit", "setting", "text"), _TEXT), "values": _RANGE}
+    frame = polars.DataFrame(lines, schema={**schema, "words": polars.List(_TEXT)})
+    return Table("show.lines", frame, (Column("head", head=_BLANK), Column("text", head=_BLANK)), layout="line")
 
 
 def height(table: Table) -> int:
     """Return how many lines of a first screen a table takes, with the blank one above."""
     if table.layout == "line":
-        return 1 + _height_of_lines(table)
+        room = WIDTH - _GAP - (table.frame["head"].str.len_chars().max() or 0)  # type: ignore[operator]
+        texts = table.frame.group_by("head").agg(polars.col("text").str.join(", "))["text"]
+        return 1 + sum(len(wrap(text, room)) for text in texts)
     rows = table.frame.height if table.first is None else min(table.frame.height, table.first + 1)
-    heads = max(cells.head.count("\n") for cells in table.columns)
     if table.layout == "matrix":
         rows = table.frame[table.columns[0].name].n_unique()
-    return (
-        2
-        + heads
-        + rows
-        + bool(table.facts.get("movement") or table.facts.get("method"))
-        + bool(table.facts.get("notes"))
-    )
-
-
-def _height_of_lines(table: Table) -> int:
-    texts: dict[str, list[str]] = {}
-    for line in table.frame.iter_rows(named=True):
-        words = ", ".join(named("condition", word) for word in line["words"])
-        names = [named("access", line["place"] or ""), named("movement", line["movement"] or ""), words]
-        value = written(line["values"], "number" if line["unit"] == RATE else "time")
-        text = " ".join(filter(None, [*names, value, line["rate"], line["setting"]]))
-        texts.setdefault(named("line", line["what"]), []).append(text)
-    room = WIDTH - max(map(len, texts), default=0) - _GAP
-    return sum(len(wrap(", ".join(some), room)) for some in texts.values())
-
-
-def best(row: MoveRow) -> BestOf | None:
-    """Return what the best of all methods reached in a row."""
-    known = [line for line in row.lines if line["bytes"] == row.size]
-    return BestOf.of(known, row) if known else None
+    heads = max(column.head.count("\n") for column in table.columns)
+    facts = table.facts
+    return 2 + heads + rows + bool(facts.get("movement") or facts.get("method")) + bool(facts.get("notes"))
 
 
 def matrix(results: polars.DataFrame, naming: Naming) -> Table | None:
@@ -232,6 +189,31 @@ def matrix(results: polars.DataFrame, naming: Naming) -> Table | None:
     return None
 
 
+def _with_sizes(rows: Sequence[MoveRow]) -> tuple[list[MoveRow], int]:
+    """Return the rows and the size that most have, as words of others; 0 where sizes want a column."""
+    sizes = [row.size for row in rows if row.of_rates]
+    usual = max(sizes, key=sizes.count, default=0)
+    if 2 * sizes.count(usual) <= len(rows):
+        return list(rows), 0
+    words = [() if row.size == usual else (written_size(row.size),) for row in rows]
+    return [replace(row, words=(*row.words, *word)) for row, word in zip(rows, words, strict=True)], usual
+
+
+def _facts(rows: Sequence[MoveRow]) -> Json:
+    """Return the movement where all rows have one, and what must be known of their numbers."""
+    movements = {row.movement for row in rows}
+    notes = ["gbps"] if any(row.of_rates for row in rows) else []
+    notes += ["bus"] if any("bus" in line["kind"] for row in rows for line in row.lines) else []
+    notes += ["both"] if any("<>" in movement for movement in movements) else []
+    return {"movement": movements.pop() if len(movements) == 1 else "", "method": "", "notes": notes}
+
+
+def _shared_sizes(rows: Sequence[MoveRow]) -> list[int]:
+    """Return the sizes that half of the rows have which have the most common size."""
+    counts = Counter(size for row in rows for size in {line["bytes"] for line in row.lines})
+    return sorted(size for size, count in counts.items() if 2 * count >= max(counts.values()))
+
+
 def _heads(rows: Sequence[MoveRow], naming: Naming) -> tuple[str, dict[str, str]]:
     """Return whether columns are methods or ways, and their values with their headings."""
     ways = columns_of(rows, "way")
@@ -248,36 +230,27 @@ def _head(column: str, alone: bool, naming: Naming) -> str:
     return (text or method_name(column, naming.xccl)).replace(", ", ",\n").replace(" (", "\n(")
 
 
-def _labels(rows: Sequence[MoveRow], sized: bool, naming: Naming) -> tuple[polars.DataFrame, list[Column]]:
-    """Return the frame with what names the rows, and its columns."""
-    lines = [
+def _labelled(rows: Sequence[MoveRow], naming: Naming) -> list[Json]:
+    """Return what names each row: its movement, unless all are one, and what sets it apart."""
+    several = len({row.movement for row in rows}) > 1
+    return [
         {
-            "movement": row.movement,
-            "words": [memory_name(word, naming.xccl) for word in row.words],
-            "bytes": row.size,
+            **{"movement": row.movement, "words": list(row.words), "bytes": row.size},
+            "label": ", ".join(filter(None, (several and named("movement", row.movement), naming.words(row)))),
             "unit": RATE if row.of_rates else TIME,
         }
         for row in rows
     ]
-    frame = polars.DataFrame(lines, schema={**_LABELS, "bytes": polars.Int64})
-    return frame, [*_names(rows), *([Column("bytes", Kind.SIZE)] if sized else [])]
 
 
-def _names(rows: Sequence[MoveRow]) -> list[Column]:
-    """Return the columns that name rows: movements, unless all are one, and what sets rows of one apart."""
-    several = len({row.movement for row in rows}) > 1
-    words = [Column("words", Kind.NAME, _BLANK, of="condition")] if any(row.words for row in rows) else []
-    return [*([Column("movement", Kind.NAME, _BLANK, once=True)] if several else []), *words]
+def _label_column(frame: polars.DataFrame) -> list[Column]:
+    several = frame["movement"].n_unique() > 1
+    return [Column("label", head=_BLANK, once=several)] if any(frame["label"]) else []
 
 
-def _label_width(rows: Sequence[MoveRow], sized: bool) -> int:
-    names = {row.movement: len(named("movement", row.movement)) + _GAP for row in rows}
-    words = max(len(_words_of(row)) for row in rows)
-    return (max(names.values()) if len(names) > 1 else 0) + (words + _GAP if words else 0) + (sized and _SIZE_WIDTH - 1)
-
-
-def _words_of(row: MoveRow) -> str:
-    return ", ".join(named("condition", word) for word in row.words)
+def _label_width(frame: polars.DataFrame) -> int:
+    widest = max(map(len, frame["label"]))
+    return widest and widest + _GAP
 
 
 def _width(head: str, rows: Sequence[MoveRow], cells: Sequence[BestOf | None]) -> int:
