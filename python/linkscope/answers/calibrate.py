@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass, replace
 from itertools import combinations
 from pathlib import Path
 from statistics import fmean, median
-from typing import Any
+from typing import Any, Literal
 
 import polars
 
@@ -34,6 +34,7 @@ _HIGH = 0.9
 """Share of a class's cases that vary by no more than what counts for others of the class."""
 _KEY = ("id", "place", "figure")
 _OF_RESULT = ("value", "value_low", "value_high", "replicate_values", "of_samples", "n", "noise")
+_LEVELS: tuple[Literal["runs", "replicates"], ...] = ("runs", "replicates")
 Keep = Callable[[NodeNoise], Path | None]
 
 
@@ -73,8 +74,7 @@ def calibration(runs: Sequence[Run], keep: Keep | None = None) -> Calibration:
     """
     of_class = _by_class(runs)
     noise = _node_noise(runs, of_class)
-    alone = _Deviations({}, {})
-    rows = [_row(one.key, _noise(result.id, [result], alone)) for one, held in of_class.items() for result in held]
+    alone = [(one.key, _noise(result.id, [result], len(runs))) for one, held in of_class.items() for result in held]
     heads = tuple(map(run_head, runs))
     spoilers, repeated = findings_of(heads)
     cut = any(head.cut_short for head in heads)
@@ -86,7 +86,7 @@ def calibration(runs: Sequence[Run], keep: Keep | None = None) -> Calibration:
         findings=(*spoilers, *_kept(noise, keep)),
         tables=(
             Table("calibrate.classes", _classes(noise), _COLUMNS),
-            Table("calibrate.cases", polars.DataFrame(rows), _OF_CASES, detail=True),
+            Table("calibrate.cases", polars.DataFrame([_row(*one) for one in alone]), _OF_CASES, detail=True),
         ),
         details=tuple(repeated),
         data={"calibration": noise.to_json()},
@@ -96,48 +96,36 @@ def calibration(runs: Sequence[Run], keep: Keep | None = None) -> Calibration:
 
 def _node_noise(runs: Sequence[Run], of_class: Mapping[NoiseClass, Sequence[_NoisyResult]]) -> NodeNoise:
     last = max(runs, key=_started)
-    known = {one: _Deviations.of(held, len(runs)) for one, held in of_class.items()}
+    turns = len(runs)
+    between, inside = ([_deviations(held, level, turns) for held in of_class.values()] for level in _LEVELS)
     everything = [result for held in of_class.values() for result in held]
     return NodeNoise(
         made=_started(last),
         version=str(last.header.get("version", "")),
         suites=_suites(last),
-        turns=len(runs),
-        freedom=min(len(runs) - 1 + lent(len(sds.runs)) for sds in known.values()),
+        turns=turns,
+        freedom=min(turns - 1 + lent(len(cases)) for cases in between),
         host=str(last.header.get("host", "")),
         node=last.node.name,
         devices=devices_of(last.node),
         modelled=any(run.modelled or run.node.modelled for run in runs),
         classes=(
-            *(_noise(one.key, held, known[one]) for one, held in of_class.items()),
-            _noise(ALL, everything, _Deviations.of(everything, len(runs))),
+            *(_noise(one.key, held, turns) for one, held in of_class.items()),
+            _noise(ALL, everything, turns),
         ),
-        runs={case: sd for sds in known.values() for case, sd in sds.runs.items()},
-        replicates={case: sd for sds in known.values() for case, sd in sds.replicates.items()},
+        runs={case: deviation for cases in between for case, deviation in cases.items()},
+        replicates={case: deviation for cases in inside for case, deviation in cases.items()},
     )
 
 
-@dataclass(frozen=True)
-class _Deviations:
-    """Standard deviations of the cases of a class by id, relative; of a case with several results the largest."""
-
-    runs: dict[str, float]
-    replicates: dict[str, float]
-
-    @staticmethod
-    def of(results: Sequence[_NoisyResult], runs: int) -> _Deviations:
-        """Return those of a class's results in so many runs."""
-        known = [(one.id, one.components) for one in results if one.components is not None]
-        inside = [(id_, found.replicates) for id_, found in known if found.replicates is not None]
-        return _Deviations(
-            _largest([(id_, found.runs) for id_, found in known], runs - 1),
-            _largest(inside, runs),  # at least so many, from two replicates
-        )
-
-
-def _largest(variances: Sequence[tuple[str, float]], freedom: int) -> dict[str, float]:
+def _deviations(results: Sequence[_NoisyResult], level: Literal["runs", "replicates"], turns: int) -> dict[str, float]:
+    """Return what a level of components adds to the cases of a class by id, as relative standard deviations; of a case
+    with several results the largest."""
+    freedom = turns - 1 if level == "runs" else turns  # at least so many, from two replicates
+    known = [(one.id, getattr(one.components, level)) for one in results if one.components is not None]
+    known = [(id_, variance) for id_, variance in known if variance is not None]
     found: dict[str, float] = {}
-    for (id_, _), variance in zip(variances, drawn([one for _, one in variances], freedom), strict=True):
+    for (id_, _), variance in zip(known, drawn([one for _, one in known], freedom), strict=True):
         found[id_] = max(found.get(id_, 0.0), math.sqrt(variance))
     return found
 
@@ -219,7 +207,7 @@ def _started(run: Run) -> str:
     return str(run.header.get("started", ""))
 
 
-def _noise(name: str, results: Sequence[_NoisyResult], deviations: _Deviations) -> Noise:
+def _noise(name: str, results: Sequence[_NoisyResult], turns: int) -> Noise:
     found = [one.components for one in results if one.components is not None]
     known = [one.calibrated for one in results if one.calibrated]
     return Noise(
@@ -230,8 +218,8 @@ def _noise(name: str, results: Sequence[_NoisyResult], deviations: _Deviations) 
         samples=_deviation(one.samples for one in found),
         replicates=_deviation(one.replicates for one in found),
         runs=_deviation(one.runs for one in found),
-        other_runs=_high(deviations.runs.values()),
-        other_replicates=_high(deviations.replicates.values()),
+        other_runs=_high(_deviations(results, "runs", turns).values()),
+        other_replicates=_high(_deviations(results, "replicates", turns).values()),
     )
 
 
