@@ -141,6 +141,17 @@ def test_memory_host_and_peers_of_one_gpu_are_one_cause(base: Path) -> None:
     assert len(found.table("compare.changed").frame) == one.facts["count"]
 
 
+def test_what_a_gpu_gained_all_over_is_one_cause_whose_parts_are_details() -> None:
+    run = recorded.healthy()
+    found = compare([planted.slow_all_over("gpu:1")(run)], [run])
+    assert (only(found).where, found.exit_code) == (("gpu:1",), 0)
+    slower = planted.slow_pair("gpu:2", "gpu:3", 0.5)(run)
+    both = compare([planted.slow_all_over("gpu:1")(run)], [slower])
+    assert [frozenset(one.where) for one in causes(both)] == [{"gpu:2", "gpu:3"}, {"gpu:1"}]
+    assert not {one.code for one in both.findings} & set(PARTS)
+    assert {one.code for one in both.details} & set(PARTS)
+
+
 def test_one_gpu_that_is_slow_all_over_takes_no_others_faults() -> None:
     run = recorded.healthy()
     found = compare([run], [planted.slow_pair("gpu:2", "gpu:3")(planted.slow_all_over("gpu:1")(run))])

@@ -76,8 +76,11 @@ def compare(base: Sequence[Run], new: Sequence[Run], alpha: float = ALPHA, thres
     library, lost = new[-1].library, list(_lost(cases))
     changed = [_of_cause(_CODES[one.slower], one, results.height, library) for one in found]
     outcome, headline = _verdict(heads, found, changed, lost, facts)
-    joined = found[0].parts if found and headline is changed[0] else ()
-    parts = [_of_cause(_PARTS, part, results.height, library) for part in joined]
+    shown = 1 if headline in changed else 0
+    parts, of_others = (
+        [_of_cause(_PARTS, part, results.height, library) for one in some for part in one.parts]
+        for some in (found[:shown], found[shown:])
+    )
     others = [one for one in changed if one is not headline]
     few = max(_FEW_CAUSES - len(parts), 1)
     likely = [one for one in (*setup, *disturbed) if set(one.device.split("<>")) & set(headline.where)]
@@ -91,7 +94,7 @@ def compare(base: Sequence[Run], new: Sequence[Run], alpha: float = ALPHA, thres
         settings.insert(_FEW_SETTINGS, note("compare.more-setup", count=len(settings) - _FEW_SETTINGS))
     level = Level.ERROR if outcome is Outcome.FAILS else Level.NOTE
     spoilers, repeated = findings_of(heads)
-    rest = (*parts[_FEW_CAUSES:], *others[few:], *lost[_FEW_LOST:], *settings[_FEW_SETTINGS + 1 :])
+    rest = (*parts[_FEW_CAUSES:], *others[few:], *of_others, *lost[_FEW_LOST:], *settings[_FEW_SETTINGS + 1 :])
     return Answer(
         "compare",
         heads,
