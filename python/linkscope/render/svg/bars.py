@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from html import escape
-
 from linkscope.answers.app import MOST_METHODS, Workload
 from linkscope.displayed import Picture
 from linkscope.messages import numbers
 from linkscope.messages.catalog import message
 from linkscope.messages.template import fill
-from linkscope.render.svg.colours import LIGHT, SERIES
-from linkscope.render.svg.drawing import LETTER, LINE, framed, text
+from linkscope.render.svg.colours import SERIES
+from linkscope.render.svg.drawing import LETTER, LINE, element, framed, text, titled
 from linkscope.results.member_time import PARTS
 
 _WIDTH, _VALUES, _STEP, _BAR = 560, 90, 26, 16
@@ -45,9 +43,6 @@ def draw(one: Workload) -> Picture:
 
 
 def _piece(x: float, middle: float, width: float, part: str, share: float) -> str:
-    colour = LIGHT[f"s{PARTS.index(part) % SERIES}"] if part else LIGHT["grey"]
-    told = escape(f"{part} {numbers.percent(share)}")
-    return (
-        f'<rect x="{x:.1f}" y="{middle - _BAR / 2:g}" width="{width:.1f}" height="{_BAR}" fill="{colour}">'
-        f"<title>{told}</title></rect>"
-    )
+    colour = f"s{PARTS.index(part) % SERIES}" if part else "grey"
+    told = titled(f"{part} {numbers.percent(share)}")
+    return element("rect", told, x=x, y=middle - _BAR / 2, width=width, height=_BAR, fill=colour)

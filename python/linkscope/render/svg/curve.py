@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from html import escape
 from statistics import median
 from typing import Any, TypeVar
@@ -14,8 +14,8 @@ from linkscope.displayed import Picture
 from linkscope.messages import numbers
 from linkscope.render import cells
 from linkscope.render.svg.axis import PixelAxis, ticks, x_axis, y_axis
-from linkscope.render.svg.colours import LIGHT, SERIES
-from linkscope.render.svg.drawing import LETTER, LINE, framed, text
+from linkscope.render.svg.colours import SERIES
+from linkscope.render.svg.drawing import LETTER, LINE, element, framed, text, titled
 
 WIDTH, HEIGHT = 800, 400
 LEFT, RIGHT, TOP, BOTTOM = 64, 18, 30, 48
@@ -84,9 +84,9 @@ def curves(table: Table, title: str) -> Curves:
     found = [_series(*key, some, x, y, shown) for key, some in groups.items()]
     base = Curves(title, shown, cells.heading(table.columns[1]), table.columns[1].kind is Kind.SIZE, ())
     if len(found) <= MOST_SERIES:
-        return Curves(**{**base.__dict__, "series": tuple(_styled(found))})
+        return replace(base, series=tuple(_styled(found)))
     apart, span = _collapsed(found)
-    return Curves(**{**base.__dict__, "series": tuple(_styled(apart)), "many": len(found), "span": span})
+    return replace(base, series=tuple(_styled(apart)), many=len(found), span=span)
 
 
 def _series(name: str, run: str, lines: Sequence[Mapping[str, Any]], x: str, y: str, unit: str) -> Series:
@@ -130,7 +130,7 @@ def _styled(series: Sequence[Series]) -> list[Series]:
     first, second = (list(dict.fromkeys(some)) for some in zip(*parts, strict=True)) if parts else ([], [])
     places = [(first.index(a), second.index(b)) for a, b in parts]
     return [
-        Series(**{**one.__dict__, "colour": f"s{colour % SERIES}", "dash": DASHES[dash % len(DASHES)]})
+        replace(one, colour=f"s{colour % SERIES}", dash=DASHES[dash % len(DASHES)])
         for one, (colour, dash) in zip(series, places, strict=True)
     ]
 
@@ -162,19 +162,19 @@ def svg(found: Curves) -> str:
     low = min([point.low for point in points] + limits)
     y = y_axis(low, max([point.high for point in points] + limits), HEIGHT - BOTTOM, TOP)
     turns = all(point.other is not None for one in found.series for point in one.points)
-    parts = [
-        f'<svg class="curves" viewBox="0 0 {WIDTH} {HEIGHT}" role="img" data-log="{int(y.log)}" '
-        f'data-area="{LEFT} {WIDTH - RIGHT} {TOP} {HEIGHT - BOTTOM}" data-unit="{escape(found.unit)}"'
-        f' data-turns="{"" if found.span else int(turns)}"><title>{escape(found.title)}</title>'
+    return element(
+        "svg",
+        titled(found.title),
         f"<desc>{escape(_description(found))}</desc>",
         _x_ticks(x, sorted({point.x for point in points}), found),
         _y_ticks(y, found.unit),
         *(_limit(y, limit) for limit in limits),
         _span(found.span, x, y) if found.span else "",
         *(_drawn(one, number, found, x, y) for number, one in enumerate(found.series)),
-        "</svg>",
-    ]
-    return "".join(parts)
+        **{"class": "curves", "viewBox": f"0 0 {WIDTH} {HEIGHT}", "role": "img", "data-log": int(y.log)},
+        **{"data-area": f"{LEFT} {WIDTH - RIGHT} {TOP} {HEIGHT - BOTTOM}", "data-unit": found.unit},
+        **{"data-turns": "" if found.span else int(turns)},
+    )
 
 
 def _x_ticks(axis: PixelAxis, xs: Sequence[float], found: Curves) -> str:
@@ -200,36 +200,28 @@ def _y_ticks(axis: PixelAxis, unit: str) -> str:
 
 
 def _grid(x1: float, x2: float, y1: float, y2: float) -> str:
-    return f'<line x1="{x1:.1f}" x2="{x2:.1f}" y1="{y1:.1f}" y2="{y2:.1f}" stroke="{LIGHT["hair"]}"/>'
+    return element("line", x1=x1, x2=x2, y1=y1, y2=y2, stroke="hair")
 
 
 def _limit(axis: PixelAxis, value: float) -> str:
-    return (
-        f'<g class="limit" data-value="{value:.6g}" transform="translate(0 {axis.at(value):.1f})">'
-        f'<line x1="{LEFT}" x2="{WIDTH - RIGHT}" stroke="{LIGHT["dim"]}" stroke-dasharray="6 4"/>'
-        f"{text(LEFT + 6, -5, f'peak {numbers.number(value)}', 12)}</g>"
-    )
+    line = element("line", x1=LEFT, x2=WIDTH - RIGHT, stroke="dim", stroke_dasharray="6 4")
+    words = text(LEFT + 6, -5, f"peak {numbers.number(value)}", 12)
+    place = f"translate(0 {axis.at(value):.1f})"
+    return element("g", line, words, **{"class": "limit", "data-value": f"{value:.6g}", "transform": place})
 
 
 def _span(span: Sequence[CurvePoint], x: PixelAxis, y: PixelAxis) -> str:
-    middle = " ".join(f"{x.at(one.x):.1f},{y.at(one.y):.1f}" for one in span)
-    band = _band([(x.at(one.x), y.at(one.low), y.at(one.high)) for one in span])
-    return (
-        f'<g><path d="{band}" fill="{LIGHT["dim"]}" opacity="0.18"/><polyline points="{middle}" fill="none" '
-        f'stroke="{LIGHT["dim"]}" stroke-width="1.6" stroke-dasharray="6 3"/></g>'
-    )
+    band = element("path", d=_band(span, x, y), fill="dim", opacity="0.18")
+    look = {"fill": "none", "stroke": "dim", "stroke_width": 1.6, "stroke_dasharray": "6 3"}
+    return element("g", band, element("polyline", points=_middle(span, x, y), **look))
 
 
 def _drawn(one: Series, number: int, found: Curves, x: PixelAxis, y: PixelAxis) -> str:
-    colour, dash = LIGHT[one.colour], f' stroke-dasharray="{one.dash}"' if one.dash else ""
-    line = " ".join(f"{x.at(point.x):.1f},{y.at(point.y):.1f}" for point in one.points)
-    band = _band([(x.at(point.x), y.at(point.low), y.at(point.high)) for point in one.points])
-    marks = "".join(_mark(point, one, found, x, y) for point in one.points)
-    return (
-        f'<g class="line" data-series="{number}"><path class="band" d="{band}" fill="{colour}" opacity="0.25"/>'
-        f'<polyline points="{line}" fill="none" stroke="{colour}" stroke-width="2" stroke-linejoin="round"{dash}/>'
-        f"{marks}</g>"
-    )
+    band = element("path", **{"class": "band"}, d=_band(one.points, x, y), fill=one.colour, opacity="0.25")
+    look = {"fill": "none", "stroke": one.colour, "stroke_width": 2, "stroke_linejoin": "round"}
+    line = element("polyline", points=_middle(one.points, x, y), **look, stroke_dasharray=one.dash)
+    marks = (_mark(point, one, found, x, y) for point in one.points)
+    return element("g", band, line, *marks, **{"class": "line", "data-series": number})
 
 
 def _mark(point: CurvePoint, one: Series, found: Curves, x: PixelAxis, y: PixelAxis) -> str:
@@ -238,16 +230,18 @@ def _mark(point: CurvePoint, one: Series, found: Curves, x: PixelAxis, y: PixelA
     name = ", ".join(filter(None, (one.name, one.run)))
     interval = f" (95%: {numbers.number_range(point.low, point.high)})" if point.low < point.high else ""
     told = f"{name or found.title}, {_x_text(point.x, found)}: {numbers.number(point.y)} {found.unit}{interval}"
-    return (
-        f'<circle class="mark" cx="{x.at(point.x):.1f}" cy="{y.at(point.y):.1f}" r="3" fill="{LIGHT[one.colour]}" '
-        f'data-y="{shown}" data-other="{other}"><title>{escape(told)}</title></circle>'
-    )
+    place = {"cx": x.at(point.x), "cy": y.at(point.y), "r": 3, "fill": one.colour}
+    return element("circle", titled(told), **{"class": "mark"}, **place, data_y=shown, data_other=other)
 
 
-def _band(edges: Sequence[tuple[float, float, float]]) -> str:
-    """Return a closed path along the lower edge and back along the upper one, of (x, low, high)."""
-    there = [f"{x:.1f} {low:.1f}" for x, low, _ in edges]
-    back = [f"{x:.1f} {high:.1f}" for x, _, high in reversed(edges)]
+def _middle(points: Sequence[CurvePoint], x: PixelAxis, y: PixelAxis) -> str:
+    return " ".join(f"{x.at(one.x):.1f},{y.at(one.y):.1f}" for one in points)
+
+
+def _band(points: Sequence[CurvePoint], x: PixelAxis, y: PixelAxis) -> str:
+    """Return a closed path along the lower ends of the intervals and back along the upper ones."""
+    there = [f"{x.at(one.x):.1f} {y.at(one.low):.1f}" for one in points]
+    back = [f"{x.at(one.x):.1f} {y.at(one.high):.1f}" for one in reversed(points)]
     return f"M{' L'.join(there + back)}Z"
 
 
@@ -270,12 +264,10 @@ def names(found: Curves) -> list[tuple[int, str, str]]:
 
 
 def _sample(one: Series) -> str:
-    dash = f' stroke-dasharray="{one.dash}"' if one.dash else ""
-    colour = LIGHT[one.colour]
-    return (
-        f'<svg viewBox="0 0 28 8" width="28" height="8" aria-hidden="true"><line x1="1" x2="27" y1="4" y2="4" '
-        f'stroke="{colour}" stroke-width="2.5"{dash}/><circle cx="14" cy="4" r="3" fill="{colour}"/></svg>'
-    )
+    look = {"stroke": one.colour, "stroke_width": 2.5, "stroke_dasharray": one.dash}
+    line = element("line", x1=1, x2=27, y1=4, y2=4, **look)
+    mark = element("circle", cx=14, cy=4, r=3, fill=one.colour)
+    return element("svg", line, mark, viewBox="0 0 28 8", width=28, height=8, aria_hidden="true")
 
 
 def legend(found: Curves) -> str:

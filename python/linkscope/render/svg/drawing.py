@@ -1,4 +1,4 @@
-"""Drawing: the texts of a picture, and the frame of one that stands alone: title, facts, and the drawing on white."""
+"""Drawing: SVG elements and texts, and the frame of a picture that stands alone: title, facts, the drawing on white."""
 
 from __future__ import annotations
 
@@ -17,14 +17,34 @@ WIDEST = 800
 """Pixels to which a long title may widen a small picture."""
 
 
+def element(tag: str, *inner: str, **attributes: str | float) -> str:
+    """Return an element around ``inner``. Fill and stroke may name a colour of the light palette.
+
+    Floats are rounded to one decimal; an attribute of "" is left out.
+    """
+    texts = {
+        name.replace("_", "-"): LIGHT.get(str(value), str(value))
+        if name in ("fill", "stroke")
+        else f"{value:.1f}".removesuffix(".0")
+        if isinstance(value, float)
+        else str(value)
+        for name, value in attributes.items()
+    }
+    words = "".join(f' {name}="{escape(value)}"' for name, value in texts.items() if value)
+    return f"<{tag}{words}>{''.join(inner)}</{tag}>" if inner else f"<{tag}{words}/>"
+
+
+def titled(words: str) -> str:
+    """Return what an element says when it is pointed at."""
+    return f"<title>{escape(words)}</title>"
+
+
 def text(
     x: float, y: float, words: str, size: float = 13, colour: str = "ink", weight: int = 400, anchor: str = "start"
 ) -> str:
-    """Return a text element; ``colour`` is a name of the light palette."""
-    return (
-        f'<text x="{x:.1f}" y="{y:.1f}" font-size="{size:g}" font-weight="{weight}" fill="{LIGHT[colour]}" '
-        f'text-anchor="{anchor}">{escape(words)}</text>'
-    )
+    """Return a text element."""
+    look = {"font_size": f"{size:g}", "font_weight": weight, "fill": colour, "text_anchor": anchor}
+    return element("text", escape(words), x=float(x), y=float(y), **look)
 
 
 def framed(title: str, mark: str, facts: str, body: str, width: float, height: float) -> Picture:
@@ -45,8 +65,6 @@ def framed(title: str, mark: str, facts: str, body: str, width: float, height: f
 def document(title: str, description: str, body: str, width: float, height: float) -> str:
     """Return a whole SVG document; title and description are for those who do not see it."""
     size = f'viewBox="0 0 {width:.0f} {height:.0f}" width="{width:.0f}" height="{height:.0f}"'
-    told = f"<title>{escape(title)}</title>" + (f"<desc>{escape(description)}</desc>" if description else "")
-    return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" {size} font-family="{FONT}" role="img">{told}'
-        f'<rect width="100%" height="100%" fill="{LIGHT["card"]}"/>{body}</svg>\n'
-    )
+    told = titled(title) + (f"<desc>{escape(description)}</desc>" if description else "")
+    paper = element("rect", width="100%", height="100%", fill="card")
+    return f'<svg xmlns="http://www.w3.org/2000/svg" {size} font-family="{FONT}" role="img">{told}{paper}{body}</svg>\n'

@@ -10,8 +10,8 @@ from linkscope.answers.answer import Column, Table
 from linkscope.displayed import Picture
 from linkscope.messages import numbers
 from linkscope.render import cells
-from linkscope.render.svg.colours import LIGHT, heat_step
-from linkscope.render.svg.drawing import LETTER, framed, text
+from linkscope.render.svg.colours import heat_step
+from linkscope.render.svg.drawing import LETTER, element, framed, text
 
 FLOOR = 0.7
 """The palest colour stands for at most this share of the largest value, so that noise looks like noise."""
@@ -90,10 +90,9 @@ def draw(table: Table, title: str, mark: str, facts: str) -> Picture:
 
 def _drawn(cell: HeatCell, x: float, y: float, width: float) -> str:
     middle = x + width / 2
-    frame = f'stroke="{LIGHT["bad"]}" stroke-width="2"' if cell.slow else f'stroke="{LIGHT["line"]}"'
-    box = f'<rect x="{x + 1:.1f}" y="{y + 1:.1f}" width="{width - 2:.1f}" height="{_HEIGHT - 2}" rx="3" '
-    parts = [f'{box}fill="{LIGHT[cell.colour or "card"]}" {frame}/>']
-    parts.append(text(middle, y + _HEIGHT / 2 + (-2 if cell.share else 4), cell.text, 13, "ink", 600, "middle"))
-    if cell.share:
-        parts.append(text(middle, y + _HEIGHT - 9, cell.share, 11, "ink", 400, "middle"))
-    return "".join(parts)
+    place = {"x": x + 1.0, "y": y + 1.0, "width": width - 2.0, "height": _HEIGHT - 2, "rx": 3}
+    frame = {"stroke": "bad", "stroke_width": 2} if cell.slow else {"stroke": "line"}
+    box = element("rect", **place, fill=cell.colour or "card", **frame)
+    value = text(middle, y + _HEIGHT / 2 + (-2 if cell.share else 4), cell.text, 13, "ink", 600, "middle")
+    share = text(middle, y + _HEIGHT - 9, cell.share, 11, "ink", 400, "middle") if cell.share else ""
+    return box + value + share

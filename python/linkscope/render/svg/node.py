@@ -6,13 +6,11 @@ import math
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
-from html import escape
 
 from linkscope.displayed import Picture
 from linkscope.machine.node import Device, Link, Node
 from linkscope.messages import numbers
-from linkscope.render.svg.colours import LIGHT
-from linkscope.render.svg.drawing import EDGE, document, text
+from linkscope.render.svg.drawing import EDGE, document, element, text, titled
 from linkscope.render.svg.node_colours import MOST_LABELS, LinkStyles, Reached, is_host_fabric
 from linkscope.render.svg.node_layout import HEADER, Box, NodeLayout, arc_drop, lay_out
 
@@ -114,21 +112,19 @@ def _has_bracket(lines: Sequence[_Line], layout: NodeLayout) -> bool:
 
 
 def _draw_line(line: _Line, styles: LinkStyles) -> str:
-    link, width = line.link, styles.width(line.link)
-    return (
-        f'<path d="{line.path}" fill="none" stroke="{LIGHT["card"]}" stroke-width="{width + 4:.1f}"/>'
-        f'<path d="{line.path}" fill="none" stroke="{LIGHT[styles.colour(link)]}" stroke-width="{width:.1f}"'
-        f"{styles.dash(link)}><title>{escape(styles.spoken(link))}</title></path>"
-    )
+    link = line.link
+    halo = element("path", d=line.path, fill="none", stroke="card", stroke_width=styles.width(link) + 4)
+    return halo + element("path", titled(styles.spoken(link)), d=line.path, fill="none", **_stroke(link, styles))
+
+
+def _stroke(link: Link, styles: LinkStyles) -> dict[str, str | float]:
+    return {"stroke": styles.colour(link), "stroke_width": styles.width(link), "stroke_dasharray": styles.dash(link)}
 
 
 def _draw_box(device: Device, box: Box, styles: LinkStyles) -> str:
     frame = styles.frame(device)
-    parts = [
-        f'<g><title>{escape(device.id)}: {escape(device.name)}</title><rect x="{box.left:.1f}" y="{box.top:.1f}" '
-        f'width="{box.width:.1f}" height="{box.height:.1f}" rx="9" fill="{LIGHT["box"]}" '
-        f'stroke="{LIGHT[frame or "edge"]}" stroke-width="{3.6 if frame else 1.4}"/>'
-    ]
+    look = {"fill": "box", "stroke": frame or "edge", "stroke_width": 3.6 if frame else 1.4}
+    parts = [titled(f"{device.id}: {device.name}"), _rect(box, 9, **look)]
     details = [*_details(device), *filter(None, [styles.memory(device)])]
     dy = 5.0 if not details else -4.0 if len(details) == 1 else -10.0
     parts.append(text(box.x, box.y + dy, _title(device), 15, "ink", 600, "middle"))
@@ -136,7 +132,11 @@ def _draw_box(device: Device, box: Box, styles: LinkStyles) -> str:
         text(box.x, box.y + dy + 18 + 15 * place, detail, 11.5, "dim", 400, "middle")
         for place, detail in enumerate(details)
     ]
-    return "".join([*parts, "</g>"])
+    return element("g", *parts)
+
+
+def _rect(box: Box, radius: int, **look: str | float) -> str:
+    return element("rect", x=box.left, y=box.top, width=box.width, height=box.height, rx=radius, **look)
 
 
 def _title(device: Device) -> str:
@@ -170,11 +170,8 @@ def _labels(lines: Sequence[_Line], layout: NodeLayout, styles: LinkStyles) -> l
         width = 7.2 * len(label) + 10
         spot = min((Box(x, y, width, 18) for x, y in line.points), key=lambda box: _clutter(box, taken, line, lines))
         taken.append(spot)
-        drawn.append(
-            f'<rect x="{spot.left:.1f}" y="{spot.top:.1f}" width="{width:.1f}" height="18" rx="9" '
-            f'fill="{LIGHT["card"]}" stroke="{LIGHT[styles.colour(line.link)]}" stroke-width="1.2"/>'
-            + text(spot.x, spot.y + 4.2, label, 12, "ink", 600, "middle")
-        )
+        pill = _rect(spot, 9, fill="card", stroke=styles.colour(line.link), stroke_width=1.2)
+        drawn.append(pill + text(spot.x, spot.y + 4.2, label, 12, "ink", 600, "middle"))
     return drawn
 
 
@@ -204,12 +201,10 @@ def _distance(spot: Box, a: tuple[float, float], b: tuple[float, float]) -> floa
 def _header(node: Node, width: float) -> list[str]:
     parts = [text(40, 42, node.name, 20, "ink", 700), text(40, 64, _summary(node), 13, "dim")]
     if node.modelled:
-        badge = 7.0 * len(MARK) + 26
-        parts.append(
-            f'<rect x="{width - 40 - badge:.1f}" y="18" width="{badge:.1f}" height="26" rx="13" '
-            f'fill="{LIGHT["warnbg"]}" stroke="{LIGHT["pcie"]}"/>'
-            + text(width - 40 - badge / 2, 35.5, MARK, 13, "warn", 600, "middle")
-        )
+        wide = 7.0 * len(MARK) + 26
+        badge = Box(width - 40 - wide / 2, 31, wide, 26)
+        parts.append(_rect(badge, 13, fill="warnbg", stroke="pcie"))
+        parts.append(text(badge.x, 35.5, MARK, 13, "warn", 600, "middle"))
     return parts
 
 
@@ -243,10 +238,8 @@ def _legend(styles: LinkStyles, top: float) -> tuple[list[str], float, float]:
     elements = []
     for place, (link, words) in enumerate(entries):
         y = top + 24 * place
-        elements.append(
-            f'<line x1="40" x2="82" y1="{y:.1f}" y2="{y:.1f}" stroke="{LIGHT[styles.colour(link)]}" '
-            f'stroke-width="{styles.width(link):.1f}"{styles.dash(link)}/>' + text(94, y + 4.2, words, 12.5)
-        )
+        elements.append(element("line", x1=40, x2=82, y1=y, y2=y, **_stroke(link, styles)))
+        elements.append(text(94, y + 4.2, words, 12.5))
     elements.append(text(40, top + 24 * len(entries) + 8, styles.note, 12, "dim"))
     wide = max(132 + 6.7 * max(len(words) for _, words in entries), 80 + 6.4 * len(styles.note))
     return elements, 24 * len(entries) + 12.0, wide

@@ -127,7 +127,7 @@ class LinkStyles:
     def dash(self, link: Link) -> str:
         """Return a dash pattern for a link without a peak, or one that was not checked."""
         plain = self.found.of(link) is not None if self.checked else link.peak_gbps is not None
-        return "" if plain else ' stroke-dasharray="3 5"'
+        return "" if plain else "3 5"
 
     def label(self, link: Link) -> str:
         """Return what stands on the link; "" for nothing."""
