@@ -36,7 +36,7 @@ def side_by_side(runs: Sequence[Run]) -> list[Table]:
         .unique(_RESULT, maintain_order=True)
         for run, column in zip(runs, columns, strict=True)
     ]
-    every = reduce(lambda a, b: _joined(a, b), frames)
+    every = reduce(_joined, frames)
     base = polars.col(columns[0])
     changes = {f"change{n}": (polars.col(column) / base) for n, column in enumerate(columns) if n}
     every = every.with_columns(**changes)
@@ -44,10 +44,8 @@ def side_by_side(runs: Sequence[Run]) -> list[Table]:
     tests = every.group_by(_TEST, maintain_order=True).agg(*(polars.col(name).median() for name in columns), *geometric)
     every = every.with_columns(polars.col(name) - 1 for name in changes)
     shown = [Column(name, Kind.VALUE, head) for name, head in zip(columns, heads, strict=True)]
-    for number in range(1, len(runs)):
-        shown.append(
-            Column(f"change{number}", Kind.CHANGE, head="change" if len(runs) == 2 else f"change, {heads[number]}")
-        )
+    titles = ["change"] if len(runs) == 2 else [f"change, {head}" for head in heads[1:]]
+    shown += [Column(name, Kind.CHANGE, title) for name, title in zip(changes, titles, strict=True)]
     where = (Column("id"), Column("figure")) if every["id"].is_duplicated().any() else (Column("id"),)
     return [
         Table("side-by-side.tests", tests, (Column("title", head="test"), *shown)),
@@ -57,9 +55,8 @@ def side_by_side(runs: Sequence[Run]) -> list[Table]:
 
 def _joined(a: polars.DataFrame, b: polars.DataFrame) -> polars.DataFrame:
     both = a.join(b, on=_RESULT, how="full", coalesce=True, suffix="_b", maintain_order="left_right")
-    return both.with_columns(polars.coalesce(name, f"{name}_b").alias(name) for name in _TEST).drop(
-        [f"{name}_b" for name in _TEST]
-    )
+    others = [f"{name}_b" for name in _TEST]
+    return both.with_columns(map(polars.coalesce, _TEST, others)).drop(others)
 
 
 def curves(runs: Sequence[Run]) -> Iterator[Table]:

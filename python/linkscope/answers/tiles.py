@@ -25,7 +25,7 @@ class Tile:
     bytes: int
     way: str
     unit: str
-    values: tuple[float, float]
+    values: tuple[float, ...]
     shares: tuple[float, ...] = ()
     ratios: tuple[float, ...] = ()
 
@@ -56,8 +56,8 @@ def _tiles(frame: polars.DataFrame) -> Iterator[Tile]:
         for tier in tiers:
             yield _tile(lines.filter(polars.col("tier") == tier), tier if len(tiers) > 1 else "")
     memcpy = rates.filter(polars.col("movement") == "host")
-    for cache, lines in (("cold", memcpy.filter(polars.col("cache") != "warm")), ("warm", memcpy)):
-        lines = lines.filter(polars.col("cache") == "warm") if cache == "warm" else lines
+    for cache, warm in (("cold", False), ("warm", True)):
+        lines = memcpy.filter((polars.col("cache") == "warm") == warm)
         if lines.height:
             yield _tile(lines, cache)
     loads = frame.filter(polars.col("movement") == "cpu-reads-own", polars.col("unit") != RATE)
@@ -74,13 +74,12 @@ def _tile(lines: polars.DataFrame, where: str) -> Tile:
     ways = lines.group_by("way", "memories", maintain_order=True).agg(polars.col("value").median())
     best = ways.sort("value", descending=True, maintain_order=True).row(0, named=True)
     lines = lines.filter(polars.col("way") == best["way"], polars.col("memories") == best["memories"])
-    low, high = lines["value"].min(), lines["value"].max()
-    middle = lines["value"].median()
-    assert isinstance(low, float)
-    assert isinstance(high, float)
-    assert isinstance(middle, float)
-    values = (middle, middle) if high <= low * (1 + _ALIKE) else (low, high)
-    shares, ratios = (lines[name].drop_nulls() for name in ("of_peak", "ratio"))
-    spans = [(some.min(), some.max()) if some.len() else () for some in (shares, ratios)]
-    size = lines["bytes"][0]
-    return Tile(lines["movement"][0], where, size, best["way"], RATE, values, *spans)  # type: ignore[arg-type]
+    values, shares, ratios = (_span(lines[name]) for name in ("value", "of_peak", "ratio"))
+    low, high = values
+    values = (best["value"], best["value"]) if high <= low * (1 + _ALIKE) else (low, high)
+    return Tile(lines["movement"][0], where, lines["bytes"][0], best["way"], RATE, values, shares, ratios)
+
+
+def _span(values: polars.Series) -> tuple[float, ...]:
+    found = sorted(values.drop_nulls())
+    return (found[0], found[-1]) if found else ()

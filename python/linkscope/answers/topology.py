@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
+from itertools import groupby
 from typing import Any
 
 import polars
@@ -25,11 +26,10 @@ def topology(node: Node) -> Answer:
     """Return the kinds of devices and links, and peaks where pairs of GPUs differ; in detail each of them, and hops."""
     paths, gpus = Paths(node), node.of_kind("gpu")
     places = [device for device in node.devices if device.kind != "switch"]
+    links = _kinds(map(_link, node.links), "between", ("remark",))
     tables = [
         _list("topology.devices", _DEVICES, _kinds(map(_device, places), "device", ("numa", "pci"))),
-        _list(
-            "topology.links", {**_LINKS, "links": Kind.COUNT}, _kinds(map(_link, node.links), "between", ("remark",))
-        ),
+        _list("topology.links", {**_LINKS, "links": Kind.COUNT}, links),
     ]
     if len({path.peak_gbps for path in _between(gpus, paths)}) > 1:
         tables.append(_matrix("topology.peaks", gpus, paths, _peak))
@@ -40,13 +40,14 @@ def topology(node: Node) -> Answer:
         _matrix("topology.hops", places, paths, _hops),
     ]
     tables += [replace(table, detail=True) for table in details]
+    facts = {"name": node.name, "gpus": len(node.of_kind("gpu")), "numa": len(node.of_kind("numa"))}
     return Answer(
         "topology",
         (),
-        _headline(node),
+        note("topology.model" if node.modelled else "topology.node", **facts),
         tables=tuple(table for table in tables if table.frame.height),
         details=tuple(_remarks(node, places, paths)),
-        next=(_next(node),),
+        next=(note("topology.run-model", name=node.name) if node.modelled else note("topology.run"),),
     )
 
 
@@ -64,22 +65,9 @@ def to_json(node: Node) -> Json:
 
 def ranges(numbers: Sequence[int]) -> str:
     """Return "0-2,8" of 0, 1, 2, 8."""
-    parts: list[list[int]] = []
-    for number in sorted(numbers):
-        if parts and number == parts[-1][-1] + 1:
-            parts[-1].append(number)
-        else:
-            parts.append([number])
+    runs = groupby(enumerate(sorted(numbers)), lambda one: one[1] - one[0])
+    parts = [[number for _, number in run] for _, run in runs]
     return ",".join(str(part[0]) if len(part) == 1 else f"{part[0]}-{part[-1]}" for part in parts)
-
-
-def _headline(node: Node) -> Finding:
-    facts = {"name": node.name, "gpus": len(node.of_kind("gpu")), "numa": len(node.of_kind("numa"))}
-    return note("topology.model", **facts) if node.modelled else note("topology.node", **facts)
-
-
-def _next(node: Node) -> Finding:
-    return note("topology.run-model", name=node.name) if node.modelled else note("topology.run")
 
 
 def _device(device: Device) -> Json:
@@ -138,9 +126,7 @@ def _hops(path: Path) -> str:
 
 
 def _peak(path: Path) -> str:
-    if path.peak_gbps is None:
-        return "?"
-    return f"{'<=' if path.unknown else ''}{path.peak_gbps:.1f}"
+    return "?" if path.peak_gbps is None else f"{'<=' if path.unknown else ''}{path.peak_gbps:.1f}"
 
 
 def _remarks(node: Node, places: Sequence[Device], paths: Paths) -> Iterator[Finding]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import singledispatch
 from pathlib import Path
 
 from linkscope.answers.answer import Answer
@@ -22,93 +21,45 @@ from linkscope.render.svg import bars, node
 from linkscope.render.svg.plot import plot
 from linkscope.results.run_file import RunFile
 
+Shown = Answer | RunFile | Node | Calibration
 
-@singledispatch
-def html(found: object) -> str:
+
+def html(found: Shown) -> str:
     """Return what a notebook shows of a result, self-contained."""
-    raise TypeError(type(found).__name__)
+    return part(_answer(found))
 
 
-@html.register
-def _(found: Answer) -> str:
-    return part(found)
-
-
-@html.register
-def _(found: RunFile) -> str:
-    return part(replace(ask("show", found), next=(note("page.python"),)))
-
-
-@html.register
-def _(found: Node) -> str:
-    return part(topology(found))
-
-
-@html.register
-def _(found: Calibration) -> str:
-    return part(found.answer)
-
-
-@singledispatch
-def words(found: object) -> str:
+def words(found: Shown) -> str:
     """Return a result in a line."""
-    raise TypeError(type(found).__name__)
+    if isinstance(found, RunFile):
+        return f"{len(found.rows)} cases on {found.node.name}, {found.path}"
+    headline = _answer(found).headline
+    return " ".join(filter(None, (message(headline.code).verdict, sentence(headline))))
 
 
-@words.register
-def _(found: Answer) -> str:
-    return " ".join(filter(None, (message(found.headline.code).verdict, sentence(found.headline))))
+def _answer(found: Shown) -> Answer:
+    if isinstance(found, RunFile):
+        return replace(ask("show", found), next=(note("page.python"),))
+    if isinstance(found, Node):
+        return topology(found)
+    return found.answer if isinstance(found, Calibration) else found
 
 
-@words.register
-def _(found: RunFile) -> str:
-    return f"{len(found.rows)} cases on {found.node.name}, {found.path}"
-
-
-@words.register
-def _(found: Node) -> str:
-    return sentence(topology(found).headline)
-
-
-@words.register
-def _(found: Calibration) -> str:
-    return str(words(found.answer))
-
-
-@singledispatch
-def picture(found: object, table: str | None = None) -> Picture:
+def picture(found: RunFile | Node, table: str | None = None) -> Picture:
     """Return a result as a picture; of a run the first table whose title has the word ``table``.
 
     Raises LinkscopeError where there is nothing to draw.
     """
-    raise TypeError(type(found).__name__)
-
-
-@picture.register
-def _(found: RunFile, table: str | None = None) -> Picture:
+    if isinstance(found, Node):
+        return node.draw(found)
     run = Run.of(found)
     timed = [one for one in workloads(run) if one.methods.height] if table is None else []
     return bars.draw(timed[0]) if timed else plot(run, table)
 
 
-@picture.register
-def _(found: Node, table: str | None = None) -> Picture:
-    del table
-    return node.draw(found)
-
-
-@singledispatch
-def write_page(found: object, path: Path, *beside: object) -> None:
-    """Write a result as a page, side by side with those ``beside``. Raises LinkscopeError."""
-    raise TypeError(type(found).__name__)
-
-
-@write_page.register
-def _(found: RunFile, path: Path, *beside: RunFile) -> None:
-    page.write_page([Run.of(run) for run in (found, *beside)], path)
-
-
-@write_page.register
-def _(found: Answer, path: Path, *beside: object) -> None:
-    del beside
-    page.write(page.page_of(found), path)
+def write_page(found: RunFile | Answer, path: Path, *beside: RunFile) -> None:
+    """Write a result as a page; a run side by side with those ``beside``. Raises LinkscopeError."""
+    if isinstance(found, Answer):
+        page.write(page.page_of(found), path)
+    else:
+        page.write_page([Run.of(run) for run in (found, *beside)], path)

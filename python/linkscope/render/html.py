@@ -22,8 +22,9 @@ from linkscope.messages.numbers import count
 from linkscope.messages.template import fill
 from linkscope.render import cells, terminal
 from linkscope.render.data import frame_csv
-from linkscope.render.svg import curve, matrix
+from linkscope.render.svg import curve
 from linkscope.render.svg.colours import DARK, LIGHT, variables
+from linkscope.render.svg.matrix import heat_map
 
 MOST_ROWS, MOST_FIRST = 200, 40
 """Rows of a table on the page, and of one of a first screen; the CSV has all."""
@@ -64,8 +65,8 @@ def _environment() -> Environment:
     )
     found.filters.update(unbroken=_unbroken, label=lambda code: message(code).label)
     found.globals.update(sentence=sentence, commands=commands, message=message, fill=fill, cells=cells, Level=Level)
-    found.globals.update(tone=tone, rows=_rows, shown_columns=_columns, left_out=_left_out, packed_csv=_packed_csv)
-    found.globals.update(heat_map=_heat_map, curves_of=_curves, palette=_palette, who=who, terminal=terminal)
+    found.globals.update(tone=tone, rows=_rows, shown_columns=_columns, left_out=_left_out, packed=packed_frame)
+    found.globals.update(heat_map=heat_map, curves_of=_curves, palette=_palette, who=who, terminal=terminal)
     return found
 
 
@@ -106,10 +107,6 @@ def _left_out(table: Table, whole: bool) -> str:
     return f"{most} of {count(table.frame.height, 'row')}: CSV has all" if most < table.frame.height else ""
 
 
-def _packed_csv(table: Table) -> str:
-    return packed_frame(table.frame)
-
-
 def packed_frame(frame: polars.DataFrame) -> str:
     """Return a frame as packed CSV, with numbers to seven digits."""
     return packed(frame_csv(frame.with_columns(polars.selectors.float().round_sig_figs(7))))
@@ -118,10 +115,6 @@ def packed_frame(frame: polars.DataFrame) -> str:
 def packed(text: str) -> str:
     """Return a text as gzip in base64, which the page's script unpacks when it is asked for."""
     return base64.b64encode(gzip.compress(text.encode(), 6, mtime=0)).decode()
-
-
-def _heat_map(table: Table) -> matrix.HeatMap:
-    return matrix.heat_map(table)
 
 
 def _curves(table: Table) -> dict[str, Any]:

@@ -17,7 +17,7 @@ WIDEST = 800
 """Pixels to which a long title may widen a small picture."""
 
 
-def element(tag: str, *inner: str, **attributes: str | float) -> str:
+def element(tag: str, *inner: str, **attributes: object) -> str:
     """Return an element around ``inner``. Fill and stroke may name a colour of the light palette.
 
     Floats are rounded to one decimal; an attribute of "" is left out.

@@ -32,7 +32,9 @@ def draw(node: Node, found: Reached | None = None, *, titled: bool = True) -> Pi
     styles = LinkStyles(node.links, found)
     lines = [line for link in node.links if (line := _line(link, layout, node)) is not None]
     legend, height, legend_width = _legend(styles, layout.bottom + 44)
-    width = max(layout.width + (46 if _has_bracket(lines, layout) else 0), legend_width)
+    edge = max(box.right for box in layout.boxes.values())
+    bracket = any(x > edge for line in lines for x, _ in line.points)
+    width = max(layout.width + (46 if bracket else 0), legend_width)
     width = max(width, _header_width(node)) if titled else width
     cut = 0 if titled else HEADER - EDGE
     body = [
@@ -62,16 +64,11 @@ def _line(link: Link, layout: NodeLayout, node: Node) -> _Line | None:
         narrow, wide = sorted((a, b), key=lambda box: box.width)
         x = min(max(narrow.x, wide.left + 12), wide.right - 12)
         upper, lower = (narrow, wide) if narrow.y < wide.y else (wide, narrow)
-        return _straight(link, (x, narrow.y), (x, wide.y), (upper.bottom, lower.top))
-    return _straight(link, (a.x, a.y), (b.x, b.y))
+        return _straight(link, x, upper.bottom, x, lower.top)
+    return _straight(link, a.x, a.y, b.x, b.y)
 
 
-def _straight(
-    link: Link, start: tuple[float, float], end: tuple[float, float], visible: tuple[float, float] | None = None
-) -> _Line:
-    (x1, y1), (x2, y2) = start, end
-    if visible is not None:
-        y1, y2 = visible
+def _straight(link: Link, x1: float, y1: float, x2: float, y2: float) -> _Line:
     shares = (0.5, 0.42, 0.58, 0.35, 0.65, 0.3, 0.7, 0.26, 0.74)
     points = tuple((x1 + (x2 - x1) * t, y1 + (y2 - y1) * t) for t in shares)
     return _Line(link, f"M{x1:.1f} {y1:.1f}L{x2:.1f} {y2:.1f}", points)
@@ -106,18 +103,13 @@ def _host_line(link: Link, layout: NodeLayout, node: Node) -> _Line | None:
     return _Line(link, path, ((out, (a.y + b.y) / 2),))
 
 
-def _has_bracket(lines: Sequence[_Line], layout: NodeLayout) -> bool:
-    edge = max(box.right for box in layout.boxes.values())
-    return any(x > edge for line in lines for x, _ in line.points)
-
-
 def _draw_line(line: _Line, styles: LinkStyles) -> str:
     link = line.link
     halo = element("path", d=line.path, fill="none", stroke="card", stroke_width=styles.width(link) + 4)
     return halo + element("path", titled(styles.spoken(link)), d=line.path, fill="none", **_stroke(link, styles))
 
 
-def _stroke(link: Link, styles: LinkStyles) -> dict[str, str | float]:
+def _stroke(link: Link, styles: LinkStyles) -> dict[str, object]:
     return {"stroke": styles.colour(link), "stroke_width": styles.width(link), "stroke_dasharray": styles.dash(link)}
 
 
@@ -135,7 +127,7 @@ def _draw_box(device: Device, box: Box, styles: LinkStyles) -> str:
     return element("g", *parts)
 
 
-def _rect(box: Box, radius: int, **look: str | float) -> str:
+def _rect(box: Box, radius: int, **look: object) -> str:
     return element("rect", x=box.left, y=box.top, width=box.width, height=box.height, rx=radius, **look)
 
 

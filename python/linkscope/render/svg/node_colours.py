@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from linkscope.machine.node import Device, Link
 from linkscope.machine.paths import Paths
@@ -19,21 +20,19 @@ _KINDS = {"nvlink": "NVLink", "xgmi": "xGMI", "xgmi-cpu": "xGMI to the CPU", "pc
           "upi": "UPI", "on-package": "in the package", "on-die": "NUMA nodes of a socket"}  # fmt: skip
 
 
-@dataclass(frozen=True)
-class Checked:
-    """One result that was compared with what is expected. ``share``: measured over expected, 0.95 for 95%."""
+class Reach(NamedTuple):
+    """What a link or memory reaches: measured over expected, 0.95 for 95%."""
 
-    source: str
-    destination: str
-    kind: str
     share: float
     slow: bool
 
 
-@dataclass(frozen=True)
-class Reach:
-    """What a link or memory reaches of what is expected."""
+class Checked(NamedTuple):
+    """One result that was compared with what is expected."""
 
+    source: str
+    destination: str
+    kind: str
     share: float
     slow: bool
 
