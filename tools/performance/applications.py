@@ -52,7 +52,7 @@ COLUMNS = ("application", "deck", "ranks", "combination", "time, ms", "95 % inte
 def timed(figures: Figures) -> Lines:
     """A line for each combination that was timed."""
     return [
-        (one.application, one.deck, str(one.facts["ranks"]), *_method(figures, run, line), run)
+        (*one.facts["workload"].split(" ", 1), str(one.facts["ranks"]), *_method(figures, run, line), run)
         for run in figures.raw["applications"]
         for one in workloads(Run(figures.files[run]))
         for line in one.methods.iter_rows(named=True)
