@@ -7,8 +7,9 @@ best way, on its slowest and its fastest path.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from statistics import median
 from typing import Any
@@ -56,13 +57,13 @@ class MoveRow:
         timed = all(line["seconds"] is not None for line in self.lines if line["bytes"] == self.size)
         return self.unit == RATE and (self.rates or not timed or self.size >= SMALL_BYTES)
 
-    def part(self, lines: list[Line], *words: str) -> MoveRow:
+    def part(self, lines: list[Line], words: Iterable[str]) -> MoveRow:
         """Return the row of some of its lines, with further words."""
-        return MoveRow(self.movement, self.unit, lines, (*self.words, *filter(None, words)))
+        return MoveRow(self.movement, self.unit, lines, (*self.words, *words))
 
     def at(self, size: int, rates: bool = False) -> MoveRow:
         """Return the row of another size."""
-        return MoveRow(self.movement, self.unit, self.lines, self.words, size, rates)
+        return replace(self, size=size, rates=rates)
 
     def cell(self, column: str = "", name: str = "") -> BestOf | None:
         """Return what a method or a way (``name``), or the best of all, reached; None without results of that size."""
@@ -74,9 +75,8 @@ class MoveRow:
         the smallest."""
         sign = 1 if self.unit == RATE or "-reads-" in self.movement else -1
         sizes = grouped(self.lines, lambda line: line["bytes"])
-        return int(
-            max(sizes, key=lambda size: (len({ln["method"] for ln in sizes[size]}), _paths(sizes[size]), sign * size))
-        )
+        most = {size: (len({line["method"] for line in some}), _paths(some)) for size, some in sizes.items()}
+        return int(max(sizes, key=lambda size: (*most[size], sign * size)))
 
 
 @dataclass(frozen=True)
@@ -98,13 +98,11 @@ class BestOf:
         ways = grouped(lines, lambda line: (line["way"], line["memories"]))
         name, sign = ("median", 1) if row.of_rates else ("seconds", -1)
         best = max(ways.values(), key=lambda some: (_paths(some), sign * (some[0][name] or 0.0)))
-        own = row.of_rates or row.unit == TIME
-        values, shares = ("low", "median", "high") if own else ("seconds",), ("share_low", "share", "share_high")
+        values = ("low", "median", "high") if row.of_rates or row.unit == TIME else ("seconds",)
+        shared = [line for line in best if row.of_rates and line["share"] is not None]
         return BestOf(
             _range([[line[end] for end in values] for line in best]),
-            _range(
-                [[line[end] for end in shares] for line in best if line["share"] is not None] if row.of_rates else []
-            ),
+            _range([[line[end] for end in ("share_low", "share", "share_high")] for line in shared]),
             best[0]["way"],
             tuple(name for line in best for name in line["ids"]),
             any(line["assumed"] for line in best),
@@ -120,15 +118,17 @@ def blocks(frame: polars.DataFrame) -> list[list[MoveRow]]:
         joined |= {name for methods in together if methods & joined for name in methods}
         together = [methods for methods in together if not methods & joined] + [joined]
     found = [[line for line in lines if line["method"] in methods] for methods in together]
-    found.sort(key=lambda some: -_count(some))
+
+    def place(line: Line) -> tuple[str, str]:
+        return line["movement"], line["unit"]
+
     return [
-        [MoveRow(some[0]["movement"], some[0]["unit"], some) for some in grouped(block, _place).values()]
-        for block in found
+        [
+            MoveRow(movement, unit, some)
+            for (movement, unit), some in grouped(block, lambda line: (line["movement"], line["unit"])).items()
+        ]
+        for block in sorted(found, key=lambda some: -_count(some))
     ]
-
-
-def _place(line: Line) -> tuple[str, str]:
-    return line["movement"], line["unit"]
 
 
 def condensed(frame: polars.DataFrame) -> list[Line]:
@@ -175,11 +175,10 @@ def taken_apart(rows: Sequence[MoveRow], most: int, of_kinds: int | None = None)
 
 def columns_of(rows: Sequence[MoveRow], name: str) -> list[str]:
     """Return the methods or ways (``name``) of rows, those first that most rows have."""
-    held: dict[str, int] = {}
-    for row in rows:
-        for value in dict.fromkeys(line[name] for line in row.lines if line["bytes"] == row.size):
-            held[value] = held.get(value, 0) + 1
-    return sorted(held, key=lambda value: -held[value])
+    held = Counter(
+        value for row in rows for value in dict.fromkeys(ln[name] for ln in row.lines if ln["bytes"] == row.size)
+    )
+    return [value for value, _ in held.most_common()]
 
 
 def grouped(lines: Iterable[Line], key: Callable[[Line], Any]) -> dict[Any, list[Line]]:
@@ -214,6 +213,19 @@ def _where_they_fit(rows: Sequence[MoveRow], most: int, parts_of: Callable[[Move
     return found
 
 
+def by_tier(row: MoveRow) -> list[MoveRow]:
+    """Return a part for each kind of link that differs in speed; kinds that differ in hops alone are one if alike."""
+    speeds: dict[tuple[str, str], list[Line]] = {}
+    for tier, lines in grouped(row.lines, lambda line: line["tier"]).items():
+        name = tier.partition(",")[0]
+        near = (key for key, some in speeds.items() if key[0] == name and _alike(some, lines))
+        speeds.setdefault(next(near, (name, tier)), []).extend(lines)
+    if all(_alike(row.lines, lines) for lines in speeds.values()):
+        return [row]
+    several = len({name for name, _ in speeds}) < len(speeds)
+    return [*(row.part(lines, filter(None, [key[several]])) for key, lines in speeds.items()), row]
+
+
 def _by_kind(row: MoveRow, of_memory: bool) -> list[MoveRow]:
     """Return a part for each manner of timing that words tell apart, then the one that most results have.
 
@@ -224,24 +236,34 @@ def _by_kind(row: MoveRow, of_memory: bool) -> list[MoveRow]:
     told: dict[tuple[str, ...], list[Line]] = {}
     for kind, lines in kinds:
         told.setdefault((*_conditions(kind), *(_memory(lines) if of_memory else ())), lines)
-    on_device = {words: tuple(word for word in words if word != "clock=host") for words in told}
-    told = {
-        words: lines
-        for words, lines in told.items()
-        if on_device[words] == words or not _same_rate(lines, told.get(on_device[words], []))
-    }
+    for words in [words for words in told if "clock=host" in words]:
+        by_device = told.get(tuple(word for word in words if word != "clock=host"))
+        if by_device and row.unit == RATE and _alike(by_device, told[words]):
+            del told[words]
     shared = set.intersection(*map(set, told))
-    parts = [row.part(lines, *(word for word in words if word not in shared)) for words, lines in told.items()]
-    return [*parts, row.part(kinds[0][1])]
+    parts = [row.part(lines, (word for word in words if word not in shared)) for words, lines in told.items()]
+    return [*parts, row.part(kinds[0][1], ())]
 
 
-def _same_rate(lines: Sequence[Line], others: Sequence[Line]) -> bool:
-    """Return whether the fastest method is as fast in others at the largest size that both have."""
-    size = max({line["bytes"] for line in lines} & {line["bytes"] for line in others}, default=None)
-    one, other = (
-        max((line["median"] for line in some if line["bytes"] == size), default=0.0) for some in (lines, others)
-    )
-    return size is not None and lines[0]["unit"] == RATE and abs(one - other) <= ALIKE * max(one, other)
+def _by_memories(row: MoveRow) -> list[MoveRow]:
+    """Return a part for each kind of memory where a method can use several, the usual one first."""
+    methods = grouped(row.lines, lambda line: line["method"]).values()
+    if all(len({line["memories"] for line in lines}) == 1 for lines in methods):
+        return [row]
+    found = grouped(row.lines, lambda line: line["memories"])
+    ordered = sorted(found, key=lambda name: (name not in _USUAL, -_count(found[name])))
+    parts = [(found[name], (word for word in _memory(found[name]) if word not in row.words)) for name in ordered]
+    return [*(row.part(lines, words) for lines, words in parts), row]
+
+
+def _by_size(rows: Sequence[MoveRow], most: int) -> list[MoveRow]:
+    """Return the rows, each of its usual size or, where there is room, at as many sizes as fit, evenly chosen."""
+    sizes = [sorted({line["bytes"] for line in row.lines}) for row in rows]
+    several = sum(len(known) > 1 for known in sizes)
+    each = 1 + (most - len(rows)) // several if several and len(rows) < most else 1
+    if each == 1:
+        return list(rows)
+    return [row.at(size) for row, known in zip(rows, sizes, strict=True) for size in spread(known, each)]
 
 
 def _conditions(kind: tuple[str, ...]) -> list[str]:
@@ -255,60 +277,18 @@ def _conditions(kind: tuple[str, ...]) -> list[str]:
 def _memory(lines: Sequence[Line]) -> list[str]:
     """Return the memory that all lines have, once where both ends are alike; nothing of usual ones."""
     names = {line["memories"] for line in lines}
-    if len(names) > 1 or names & _USUAL:
-        return []
-    return [" to ".join(dict.fromkeys(names.pop().split(">")))]
+    return [] if len(names) > 1 or names & _USUAL else [" to ".join(dict.fromkeys(names.pop().split(">")))]
 
 
-def by_tier(row: MoveRow) -> list[MoveRow]:
-    """Return a part for each kind of link that differs in speed; kinds that differ in hops alone are one if alike."""
-    speeds: dict[tuple[str, str], list[Line]] = {}
-    for tier, lines in grouped(row.lines, lambda line: line["tier"]).items():
-        name = tier.partition(",")[0]
-        near = next((key for key, some in speeds.items() if key[0] == name and _alike(row, some, lines)), (name, tier))
-        speeds.setdefault(near, []).extend(lines)
-    if len(speeds) < 2 or all(_alike(row, row.lines, lines) for lines in speeds.values()):
-        return [row]
-    several = len({name for name, _ in speeds}) < len(speeds)
-    return [*(row.part(lines, key[1] if several else key[0]) for key, lines in speeds.items()), row]
-
-
-def _alike(row: MoveRow, lines: Sequence[Line], others: Sequence[Line]) -> bool:
-    """Return whether each way is as fast in other lines at the row's size, as far as both have it."""
-    known = {(line["way"], line["memories"]): line["median"] for line in lines if line["bytes"] == row.size}
-    others = [line for line in others if line["bytes"] == row.size]
-    pairs = ((ln["median"], known.get((ln["way"], ln["memories"]), ln["median"])) for ln in others)
+def _alike(lines: Sequence[Line], others: Sequence[Line]) -> bool:
+    """Return whether each method and memory that both have is as fast in others at the largest shared size."""
+    size = max({line["bytes"] for line in lines} & {line["bytes"] for line in others}, default=None)
+    known, also = (
+        {(line["way"], line["memories"]): line["median"] for line in some if line["bytes"] == size}
+        for some in (lines, others)
+    )
+    pairs = [(known[way], also[way]) for way in known.keys() & also.keys()]
     return all(abs(one - other) <= ALIKE * max(one, other) for one, other in pairs)
-
-
-def _by_memories(row: MoveRow) -> list[MoveRow]:
-    found = grouped(row.lines, lambda line: line["memories"])
-    methods = grouped(row.lines, lambda line: line["method"])
-    chosen = any(len({line["memories"] for line in lines}) > 1 for lines in methods.values())
-    if not chosen:
-        return [row]
-    ordered = sorted(found.items(), key=lambda one: (one[0] not in _USUAL, -_count(one[1])))
-    return [
-        *(row.part(lines, *(word for word in _memory(lines) if word not in row.words)) for _, lines in ordered),
-        row,
-    ]
-
-
-def _by_size(rows: Sequence[MoveRow], most: int) -> list[MoveRow]:
-    """Return the rows, each of its usual size or, where there is room, at as many sizes as fit, evenly chosen."""
-    timed = {row.movement for row in rows if row.unit == TIME}
-    sizes = [_sizes(row, row.unit == RATE and row.movement in timed) for row in rows]
-    several = sum(len(known) > 1 for known in sizes)
-    each = 1 + (most - len(rows)) // several if several and len(rows) < most else 1
-    if each == 1:
-        return list(rows)
-    return [row.at(size) for row, known in zip(rows, sizes, strict=True) for size in spread(known, each)]
-
-
-def _sizes(row: MoveRow, timed: bool) -> list[int]:
-    """Return the sizes of a row; of rates whose times make a row, too, those that are large enough."""
-    sizes = sorted({line["bytes"] for line in row.lines})
-    return [size for size in sizes if not timed or size >= SMALL_BYTES] or sizes
 
 
 def _range(ends: Sequence[Sequence[float]]) -> tuple[float, ...]:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from shlex import quote
 from statistics import median
 from textwrap import wrap
-from typing import Any
 
 import polars
 
@@ -19,7 +19,6 @@ from linkscope.answers.run_head import RunHead, nvls_off, run_head
 from linkscope.answers.show_details import (
     departures,
     hosts,
-    precision,
     provenance,
     reason_of,
     reasons,
@@ -40,6 +39,8 @@ ROOM = 24
 UNCERTAIN = 0.05
 """Median relative uncertainty that a reader must know of."""
 ORDERS = ("of-peak",)
+DEFAULT_PRECISION = 0.01
+"""Relative half width of the 95% interval that a run asks for unless told otherwise."""
 _LEAST_SIZES = 3
 _REST_ROWS = 4
 _MOST_CAUSES = 2
@@ -68,8 +69,11 @@ def answer(
     if sort is not None or table is not None:
         part = tables(results) if sort is None else [_sorted(results, sort)]
         return Answer("show", (head,), _count(results), findings=head.findings, tables=tuple(part), data=data)
+    details, facts = tuple(_details(run, results)), tuple(_facts(run, results))
     if results.height and results["workload"].is_not_null().all():
-        return _of_applications(run, ask("app", run), results, data, program)
+        found = ask("app", run)  # which method is fastest is what is asked of such a run
+        found = replace(found, question="show", outcome=None, data=data, next=tuple(_next(run, results, None, program)))
+        return replace(found, tables=(*found.tables, *details), details=(*found.details, *facts))
     verdict = ask("explain", run) if where is None else None
     headline = verdict.headline if verdict else _count(results)
     causes = [found for found in verdict.at(Level.ERROR) if found not in head.findings] if verdict else []
@@ -81,38 +85,20 @@ def answer(
         (head,),
         headline,
         findings=findings,
-        tables=(
-            *_screen(results, Naming(run.library, slow), _room(headline, findings, steps)),
-            *_details(run, results),
-        ),
+        tables=(*_screen(results, Naming(run.library, slow), _room(headline, findings, steps)), *details),
         next=steps,
-        details=tuple(_facts(run, results)),
-        data=data,
-    )
-
-
-def _of_applications(run: Run, found: Answer, results: polars.DataFrame, data: dict[str, Any], program: str) -> Answer:
-    """Return a run of applications alone: what is asked of such a run is which method is fastest."""
-    return replace(
-        found,
-        question="show",
-        outcome=None,
-        tables=(*found.tables, *_details(run, results)),
-        next=tuple(_next(run, results, None, program)),
-        details=(*found.details, *_facts(run, results)),
+        details=facts,
         data=data,
     )
 
 
 def _room(headline: Finding, findings: Sequence[Finding], steps: Sequence[Finding]) -> int:
     """Return how many lines of a first screen are left for tables."""
-    lines = sum(_height(f"warning: {sentence(found)}") + len(commands(found)) for found in (headline, *findings))
+    lines = sum(
+        len(wrap(f"warning: {sentence(found)}", WIDTH)) + len(commands(found)) for found in (headline, *findings)
+    )
     blank = any(found.level is Level.NOTE for found in findings) + any(message(found.code).label for found in findings)
     return ROOM - 1 - lines - bool(steps) - blank
-
-
-def _height(text: str) -> int:
-    return len(wrap(text, WIDTH))
 
 
 def _screen(results: polars.DataFrame, naming: Naming, room: int) -> list[Table]:
@@ -207,39 +193,33 @@ def _skipped(run: Run, head: RunHead) -> Finding:
     if head.modelled:
         methods = list(dict.fromkeys(method_name(row.case["flows"][0]["method"], run.library) for row in skipped))
         return note("show.not-modelled", skipped=len(skipped), cases=head.cases, methods=methods)
-    reason, count = Counter(map(reason_of, skipped)).most_common(1)[0]
-    code = "show.skipped" if count == len(skipped) else "show.skipped-mostly"
-    return note(code, skipped=len(skipped), cases=head.cases, reason=reason, count=count)
+    reason, _ = Counter(map(reason_of, skipped)).most_common(1)[0]
+    return note("show.skipped", skipped=len(skipped), cases=head.cases, reason=reason)
 
 
 def _facts(run: Run, results: polars.DataFrame) -> Iterator[Finding]:
     """Yield what readers of every detail want to know of the intervals and of flows at once."""
-    margins, asked = _margins(results), precision(run)
+    asked = float(run.header.get("plan", {}).get("options", {}).get("precision", DEFAULT_PRECISION))
+    margins = _margins(results)
     wide = sum(margin > asked for margin in margins)
     if wide and not run.modelled:
         yield note("show.wide", wide=wide, results=len(margins), asked=asked)
-    once = results.filter(polars.col("status") == "ok")["replicates"]
-    if once.len() and once.max() == 1 and not run.modelled:
+    if not run.modelled and results.filter(status="ok")["replicates"].max() == 1:
         yield note("show.one-round")
     assumed = results.filter("assumed")["id"].unique().to_list()
     if assumed:
         yield replace(note("show.assumed", count=len(assumed)), results=tuple(assumed))
     apart = results.filter(polars.col("overlap") < _TOGETHER)
     for (movement,), some in apart.group_by("movement", maintain_order=True):
-        ends = [float(some["overlap"].min()), float(some["overlap"].max())]  # type: ignore[arg-type]
+        ends = (some["overlap"].min(), some["overlap"].max())
         yield replace(note("show.overlap", movement=movement, overlap=ends), results=tuple(some["id"].unique()))
 
 
 def _margins(results: polars.DataFrame) -> list[float]:
+    """Return how far each interval reaches from its value, as a share of it."""
     value, low, high = (polars.col(name) for name in ("value", "value_low", "value_high"))
-    margin = polars.max_horizontal(high - value, value - low) / value
-    found: list[float] = (
-        results.filter(value > 0, low.is_not_null())["id", "value", "value_low", "value_high"]
-        .select(margin)
-        .to_series()
-        .to_list()
-    )
-    return found
+    known = results.filter(value > 0, low.is_not_null())
+    return list(known.select(polars.max_horizontal(high - value, value - low) / value).to_series())
 
 
 def _next(run: Run, results: polars.DataFrame, verdict: Answer | None, program: str) -> Iterator[Finding]:
@@ -268,7 +248,7 @@ def _narrowed(run: Run, table: str | None, where: str | None) -> polars.DataFram
             raise problem(
                 "show.no-device", device=where, node=run.node.name, devices=near_names(where, devices) or devices
             )
-        ids = [row.id for row in run.rows.values() if any(where in _words(flow) for flow in row.case["flows"])]
+        ids = [row.id for row in run.rows.values() if f'"{where}"' in json.dumps(row.case["flows"])]
         results = results.filter(polars.col("id").is_in(ids))
         if results.is_empty():
             raise problem("show.not-involved", device=where)
@@ -284,15 +264,6 @@ def _narrowed(run: Run, table: str | None, where: str | None) -> polars.DataFram
     return results
 
 
-def _words(data: Any) -> Iterator[str]:
-    """Yield every string of JSON data."""
-    if isinstance(data, str):
-        yield data
-    elif isinstance(data, (dict, list)):
-        for value in data.values() if isinstance(data, dict) else data:
-            yield from _words(value)
-
-
 def _sorted(results: polars.DataFrame, order: str) -> Table:
     """Return every result of known peak in one list; of a series over sizes only the best."""
     if order not in ORDERS:
@@ -300,19 +271,9 @@ def _sorted(results: polars.DataFrame, order: str) -> Table:
     known = results.filter(polars.col("of_peak").is_not_null())
     if known.is_empty():
         raise problem("show.no-peak")
-    curves = polars.col("layout") == "curve"
     best = polars.col("of_peak") == polars.col("of_peak").max().over("suite", "row", "title", "series")
-    frame = known.filter(~curves | best).sort("of_peak", maintain_order=True)
-    columns = (
-        Column("of_peak", Kind.PERCENT),
-        Column("value", Kind.VALUE, "GB/s", interval=True),
-        Column("path", Kind.PATH),
-        Column("title"),
-    )
-    return Table(
-        "show.sorted",
-        frame.select(
-            "id", "path", "title", "way", "bytes", "value", "value_low", "value_high", "unit", "of_peak", "peak_gbps"
-        ),
-        columns,
-    )
+    frame = known.filter((polars.col("layout") != "curve") | best).sort("of_peak", maintain_order=True)
+    kept = ("id", "path", "title", "way", "bytes", "value", "value_low", "value_high", "unit", "of_peak", "peak_gbps")
+    value = Column("value", Kind.VALUE, "GB/s", interval=True)
+    columns = (Column("of_peak", Kind.PERCENT), value, Column("path", Kind.PATH), Column("title"))
+    return Table("show.sorted", frame.select(kept), columns)

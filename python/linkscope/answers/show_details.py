@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import zip_longest
-from typing import Any
 
 import polars
 
@@ -19,28 +18,19 @@ from linkscope.messages.catalog import sentence
 from linkscope.results.remarks import remarks as of_replicates
 from linkscope.results.row import Row, origin_name
 
-DEFAULT_PRECISION = 0.01
-"""Relative half width of the 95% interval that a run asks for unless told otherwise."""
 _VERSION = re.compile(r"^MPI VERSION : |\bversion:? +|\bv(?=\d)", re.IGNORECASE)
 """Words before a library's name or number that say nothing."""
+_TELLER = re.compile(r"^rank \d+ \(host [^()]*\): ")
+"""Which rank gave the reason first: the others skip the case for the same one."""
 _NUMBER = re.compile(r"[-+]?\d+(?:\.\d+)?")
-
-
-def precision(run: Run) -> float:
-    """Return the relative half width of the 95% interval that the run asked for."""
-    return float(run.header.get("plan", {}).get("options", {}).get("precision", DEFAULT_PRECISION))
 
 
 def provenance(run: Run) -> Table:
     """Return what a run's header says: node, host, start, software and libraries, command, calibration."""
     lines = [(name, text) for name, text in _provenance(run) if text]
     frame = polars.DataFrame(lines, schema={"what": polars.String, "text": polars.String}, orient="row")
-    return Table(
-        "show.provenance",
-        frame,
-        (Column("what", Kind.NAME, " ", of="provenance"), Column("text", head=" ")),
-        detail=True,
-    )
+    columns = (Column("what", Kind.NAME, " ", of="provenance"), Column("text", head=" "))
+    return Table("show.provenance", frame, columns, detail=True)
 
 
 def _provenance(run: Run) -> Iterator[tuple[str, str]]:
@@ -76,49 +66,37 @@ def _mpi(run: Run) -> Iterator[str]:
 def reasons(run: Run) -> Table:
     """Return why cases have no results, the most frequent reason first; those that differ in numbers alone are one."""
     without = [row for row in run.rows.values() if row.status in ("skipped", "failed")]
-    return _counted("show.reasons", [(row, f"{row.status}|{reason_of(row)}") for row in without])
+    return _counted("show.reasons", [(row, row.status, reason_of(row)) for row in without])
 
 
 def remarks(run: Run) -> Table:
     """Return what the engine noted of cases, and what their replicates say; the most frequent remark first."""
     said = ((row, (*map(sentence, of_replicates(row)), *row.notes)) for row in run.rows.values())
-    return _counted("show.remarks", [(row, f"|{remark}") for row, remarks in said for remark in remarks])
+    return _counted("show.remarks", [(row, "", remark) for row, remarks in said for remark in remarks])
 
 
-def _counted(key: str, said: list[tuple[Row, str]]) -> Table:
-    texts: dict[str, set[str]] = {}
-    rows: dict[str, dict[str, Row]] = {}
-    for row, text in said:
-        alike = _NUMBER.sub("#", text)
-        texts.setdefault(alike, set()).add(text)
-        rows.setdefault(alike, {})[row.id] = row
-    lines = [
-        {
-            "status": merged(texts[alike]).partition("|")[0],
-            "cases": len(some),
-            "reason": merged(texts[alike]).partition("|")[2],
-            "tests": list(dict.fromkeys(f"{row.suite}/{row.name}" for row in some.values())),
-        }
-        for alike, some in sorted(rows.items(), key=lambda one: -len(one[1]))
-    ]
-    schema: dict[str, Any] = {
-        "status": polars.String,
-        "cases": polars.Int64,
-        "reason": polars.String,
-        "tests": polars.List(polars.String),
-    }
-    columns = (Column("status"), Column("cases", Kind.COUNT), Column("reason"), Column("tests"))
-    shown = columns if any(line["status"] for line in lines) else columns[1:]
-    return Table(key, polars.DataFrame(lines, schema=schema), shown, detail=True)
+def _counted(key: str, said: Sequence[tuple[Row, str, str]]) -> Table:
+    """Return how many cases have each (status, text); texts that differ in their numbers alone are one."""
+    schema = dict.fromkeys(("alike", "status", "reason", "id", "tests"), polars.String)
+    lines = [(_NUMBER.sub("#", text), status, text, row.id, f"{row.suite}/{row.name}") for row, status, text in said]
+    frame = polars.DataFrame(lines, schema=schema, orient="row").group_by("alike", "status", maintain_order=True)
+    counted = frame.agg(
+        cases=polars.col("id").n_unique(),
+        reason=polars.col("reason").unique(),
+        tests=polars.col("tests").unique(maintain_order=True),
+    ).sort("cases", descending=True, maintain_order=True)
+    reasons = [merged(texts) for texts in counted["reason"]]
+    counted = counted.with_columns(polars.Series("reason", reasons, polars.String)).drop("alike")
+    status = [Column("status")] if any(counted["status"]) else []
+    return Table(key, counted, (*status, Column("cases", Kind.COUNT), Column("reason"), Column("tests")), detail=True)
 
 
-def merged(texts: set[str]) -> str:
+def merged(texts: Iterable[str]) -> str:
     """Return texts that differ in their numbers alone as one: "2 to 7 of 3 replicates"."""
-    numbers = [_NUMBER.findall(text) for text in sorted(texts)]
-    spans = [sorted(set(column), key=float) for column in zip(*numbers, strict=True)]
+    texts = sorted(texts)
+    spans = [sorted(set(column), key=float) for column in zip(*map(_NUMBER.findall, texts), strict=True)]
     words = [span[0] if len(span) == 1 else f"{span[0]} to {span[-1]}" for span in spans]
-    between = _NUMBER.split(min(texts))
-    return "".join(text + number for text, number in zip_longest(between, words, fillvalue=""))
+    return "".join(text + number for text, number in zip_longest(_NUMBER.split(texts[0]), words, fillvalue=""))
 
 
 def slowest_members(run: Run) -> Table:
@@ -127,13 +105,10 @@ def slowest_members(run: Run) -> Table:
     for row in run.rows.values():
         flow = row.case["flows"][0]
         parts, members = (row.flows[0].parts_s if row.flows else ()), flow.get("members", ())
-        if len(parts) < 2 or len(parts) != len(members):
-            continue
-        behind = max(parts) * len(parts) / sum(parts) - 1
-        if behind > ALIKE:
+        if len(parts) == len(members) > 1 and (behind := max(parts) * len(parts) / sum(parts) - 1) > ALIKE:
             member = members[parts.index(max(parts))]
-            words = [str(member["device"]), *([f"rank {member['rank']}"] if "rank" in member else [])]
-            lines.append((row.id, flow["method"], int(flow["bytes"]), ", ".join(words), behind))
+            rank = f", rank {member['rank']}" if "rank" in member else ""
+            lines.append((row.id, flow["method"], int(flow["bytes"]), f"{member['device']}{rank}", behind))
     schema = {"id": polars.String, "method": polars.String, "bytes": polars.Int64, "member": polars.String}
     frame = polars.DataFrame(lines, schema={**schema, "behind": polars.Float64}, orient="row")
     columns = (Column("id", head="case"), Column("member"), Column("behind", Kind.CHANGE))
@@ -143,16 +118,8 @@ def slowest_members(run: Run) -> Table:
 def departures(run: Run) -> Table:
     """Return where a machine model differs from the machine, as its file states it."""
     notes = [text for text in run.node.notes[1:] if not text.startswith(ASSUMED)] if run.node.modelled else []
-    return Table(
-        "show.departures",
-        polars.DataFrame({"text": notes}, schema={"text": polars.String}),
-        (Column("text", head=" "),),
-        detail=True,
-    )
-
-
-_TELLER = re.compile(r"^rank \d+ \(host [^()]*\): ")
-"""Which rank gave the reason first: the others skip the case for the same one."""
+    frame = polars.DataFrame({"text": notes}, schema={"text": polars.String})
+    return Table("show.departures", frame, (Column("text", head=" "),), detail=True)
 
 
 def reason_of(row: Row) -> str:

@@ -82,11 +82,6 @@ def by_method(rows: Sequence[MoveRow], naming: Naming) -> tuple[Table, list[Move
             of_peak = _ends(cell.shares if cell else () for cell in cells[column])
             frame = frame.with_columns(of_peak.alias(f"{column} of_peak"))
             columns.append(Column(f"{column} of_peak", Kind.PERCENT, named("head", "of_peak")))
-    if name == "method" and len(kept) == 1:
-        settings = [setting_name(cell.way, naming.xccl) if cell else "" for cell in cells[kept[0]]]
-        wide = label + widths[kept[0]] + shares * _SHARE + max(map(len, settings))
-        frame = frame.with_columns(polars.Series("setting", settings))
-        columns += [Column("setting", head=_BLANK)] if len(set(settings)) > 1 and wide <= WIDTH else []
     held = [any(cells[column][number] for column in kept) for number in range(len(rows))]
     frame = frame.filter(polars.Series(held, dtype=polars.Boolean))
     facts = {**_facts(rows), "size": usual, "left_out": len(heads) - len(kept)}
@@ -149,7 +144,7 @@ def in_lines(rows: Sequence[MoveRow], naming: Naming) -> Table:
         if len(", ".join(line["text"] for line in of_head)) > room:
             for line in of_head:
                 line["text"] = line["text"].removesuffix(f" ({line['setting']})")
-    schema = {**dict.fromkeys(("what", "head", "movement", "unit", "setting", "text"), _TEXT), "values": _RANGE}
+    schema: Json = {**dict.fromkeys(("what", "head", "movement", "unit", "setting", "text"), _TEXT), "values": _RANGE}
     frame = polars.DataFrame(lines, schema={**schema, "words": polars.List(_TEXT)})
     return Table("show.lines", frame, (Column("head", head=_BLANK), Column("text", head=_BLANK)), layout="line")
 
@@ -157,9 +152,9 @@ def in_lines(rows: Sequence[MoveRow], naming: Naming) -> Table:
 def height(table: Table) -> int:
     """Return how many lines of a first screen a table takes, with the blank one above."""
     if table.layout == "line":
-        room = WIDTH - _GAP - (table.frame["head"].str.len_chars().max() or 0)  # type: ignore[operator]
-        texts = table.frame.group_by("head").agg(polars.col("text").str.join(", "))["text"]
-        return 1 + sum(len(wrap(text, room)) for text in texts)
+        texts = table.frame.group_by("head").agg(polars.col("text").str.join(", "))
+        room = WIDTH - _GAP - max(map(len, texts["head"]), default=0)
+        return 1 + sum(len(wrap(text, room)) for text in texts["text"])
     rows = table.frame.height if table.first is None else min(table.frame.height, table.first + 1)
     if table.layout == "matrix":
         rows = table.frame[table.columns[0].name].n_unique()
@@ -236,7 +231,7 @@ def _labelled(rows: Sequence[MoveRow], naming: Naming) -> list[Json]:
     return [
         {
             **{"movement": row.movement, "words": list(row.words), "bytes": row.size},
-            "label": ", ".join(filter(None, (several and named("movement", row.movement), naming.words(row)))),
+            "label": ", ".join(filter(None, (named("movement", row.movement) if several else "", naming.words(row)))),
             "unit": RATE if row.of_rates else TIME,
         }
         for row in rows
