@@ -18,10 +18,10 @@ from linkscope.errors import LinkscopeError
 from linkscope.figures.run import Run
 from linkscope.messages.catalog import sentence
 from linkscope.messages.numbers import number
+from linkscope.notebook.displays import table_picture
 from linkscope.render.page import page
 from linkscope.render.svg.axis import x_axis
 from linkscope.render.svg.curve import MOST_SERIES, curves
-from linkscope.render.svg.plot import draw
 from linkscope.results.run_file import RunFile
 
 RUNS = Path(__file__).parents[1] / "fixtures" / "runs"
@@ -78,7 +78,7 @@ def test_every_matrix_and_curve_is_drawn_with_its_results(path: Path) -> None:
         values = table.frame["value"].drop_nulls().to_list()
         if table.layout == "list" or len(values) < 2:
             continue
-        found = texts(draw(table, run).svg)
+        found = texts(table_picture(table, run).svg)
         if table.layout == "matrix":
             assert {number(value) for value in values if table.facts["unit"] == "GB/s"} <= set(found)
             assert set(filter(None, table.frame["from"])) <= set(found)

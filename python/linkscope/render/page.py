@@ -54,10 +54,8 @@ _QUESTIONS = ("explain", "app", "show", "choose")
 """Questions whose first screens are the page's, in this order."""
 _TITLES = {"choose": "Fastest method", "app": "Methods", "compare": "Changes"}
 """Titles of tables that have none, on the first screen."""
-_DETAILS = {
-    **{"explain": "Checked results", "app": "Applications", "choose": "Methods by size", "analyze": "Analyses"},
-    "show": "Run",
-}
+_DETAILS = {"explain": "Checked results", "app": "Applications", "choose": "Methods by size", "analyze": "Analyses"}
+_DETAILS |= {"show": "Run"}
 _SAYS_HEADLINE = "choose.slow"
 """A warning that a page whose headline says SLOW need not repeat."""
 _LAYOUTS = {"matrix": "Matrices", "curve": "Curves", "list": "Lists"}
@@ -260,25 +258,20 @@ def _checked(run: Run, explained: Answer) -> polars.DataFrame:
     known = next((table.frame for table in explained.tables if table.key == "explain.checked"), None)
     if known is None or explained.outcome is Outcome.UNTESTED:
         return run.results.with_columns(ratio=polars.lit(None, polars.Float64), slow=polars.lit(None, polars.Boolean))
-    slow = (polars.col("outcome") == Outcome.FAILS.value).alias("slow")
-    return run.results.join(known.select(*_KEY, "ratio", slow), on=_KEY, how="left", maintain_order="left")
+    known = known.unique(_KEY).select(*_KEY, "ratio", slow=polars.col("outcome") == Outcome.FAILS.value)
+    found = run.results.select(_KEY).join(known, on=_KEY, how="left", maintain_order="left")
+    return run.results.with_columns(found["ratio"], found["slow"])
 
 
 def _picture(run: Run, explained: Answer) -> Markup:
     """Return the node, its links coloured by what was checked, or by their peaks where there is no verdict."""
-    compared = list(_compared(_checked(run, explained)))
-    found = reached(compared, run.paths, _named(explained)) if compared else None
-    return Markup(draw(run.node, found, titled=False).svg)
-
-
-def _compared(results: polars.DataFrame) -> Iterator[Checked]:
-    """Yield the rates that were compared with what is expected."""
-    rates = results.filter(
+    rates = _checked(run, explained).filter(
         polars.col("ratio").is_not_null(), polars.col("unit") == RATE, polars.col("members").fill_null("") == ""
     )
-    for line in rates.iter_rows(named=True):
-        kind = f"{line['movement']} {line['way']}"
-        yield Checked(line["source"], line["destination"], kind, line["ratio"], line["slow"])
+    kind = polars.concat_str("movement", "way", separator=" ")
+    compared = [Checked(*line) for line in rates.select("source", "destination", kind, "ratio", "slow").iter_rows()]
+    found = reached(compared, run.paths, _named(explained)) if compared else None
+    return Markup(draw(run.node, found, titled=False).svg)
 
 
 def _named(answer: Answer) -> frozenset[str]:

@@ -34,22 +34,18 @@ class Box:
 
     @property
     def left(self) -> float:
-        """Return the left edge."""
         return self.x - self.width / 2
 
     @property
     def right(self) -> float:
-        """Return the right edge."""
         return self.x + self.width / 2
 
     @property
     def top(self) -> float:
-        """Return the upper edge."""
         return self.y - self.height / 2
 
     @property
     def bottom(self) -> float:
-        """Return the lower edge."""
         return self.y + self.height / 2
 
     def moved(self, dx: float, dy: float) -> Box:
@@ -94,20 +90,18 @@ def pcie_switches(node: Node) -> set[str]:
 def host_of(node: Node, device_id: str) -> str | None:
     """Return the NUMA node of a GPU or switch: by its links, else by what it says of itself."""
     pcie = pcie_switches(node)
-    seen = {device_id}
-    edge = [device_id]
-    while edge:
-        here = edge.pop(0)
-        for link in node.links:
-            for near, far in ((link.a, link.b), (link.b, link.a)):
-                if near == here and far.startswith("numa:"):
-                    return far
-                if near == here and far in pcie and far not in seen:
-                    seen.add(far)
-                    edge.append(far)
-    device = node.device(device_id)
-    named = f"numa:{device.numa}"
-    return named if any(d.id == named for d in node.devices) else None
+    seen = [device_id]
+    for here in seen:  # grows while it is read
+        for far in _neighbours(node, here):
+            if far.startswith("numa:"):
+                return far
+            seen += [far] if far in pcie and far not in seen else []
+    named = f"numa:{node.device(device_id).numa}"
+    return named if any(device.id == named for device in node.devices) else None
+
+
+def _neighbours(node: Node, device_id: str) -> list[str]:
+    return [link.b if link.a == device_id else link.a for link in node.links if device_id in (link.a, link.b)]
 
 
 def _rows(node: Node, gpus: Sequence[Device]) -> dict[str, Box]:
@@ -175,7 +169,7 @@ def _is_connected(gpus: Sequence[Device], mesh: Sequence[Link]) -> bool:
 def _place_switches(node: Node, boxes: dict[str, Box]) -> None:
     """Put switches between what they join: PCIe switches on the host's side, a GPU switch below all GPUs."""
     for switch in node.of_kind("switch"):
-        ends = [link.b if link.a == switch.id else link.a for link in node.links if switch.id in (link.a, link.b)]
+        ends = _neighbours(node, switch.id)
         mine = [boxes[end] for end in ends if end.startswith("gpu:")] or list(boxes.values())
         left, right = min(b.left for b in mine), max(b.right for b in mine)
         hosts = [boxes[end] for end in ends if end in boxes and end.startswith("numa:")]
@@ -187,8 +181,7 @@ def _place_switches(node: Node, boxes: dict[str, Box]) -> None:
 
 def _switch_of(node: Node, gpu: str) -> str | None:
     pcie = pcie_switches(node)
-    ends = (end for link in node.links if gpu in (link.a, link.b) for end in (link.a, link.b))
-    return next((end for end in ends if end in pcie), None)
+    return next((end for end in _neighbours(node, gpu) if end in pcie), None)
 
 
 def _ring_order(stems: dict[str, tuple[str | None, str | None]], mesh: Sequence[Link]) -> list[str]:
