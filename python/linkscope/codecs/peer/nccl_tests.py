@@ -9,7 +9,6 @@ from typing import Any
 
 from linkscope.figures.collective import Collective
 from linkscope.figures.run import Run
-from linkscope.machine.node import Node
 from linkscope.results.nccl_programs import NCCL_PROGRAMS
 from linkscope.results.row import Row
 
@@ -19,8 +18,10 @@ _TYPES = {"float32": ("float", 4), "float16": ("half", 2), "bfloat16": ("bfloat1
 _HEAD = (
     f"# {'':>10}  {'':>12}  {'':>8}  {'':>6}  {'':>6}           out-of-place                       in-place          "
 )
-_BANDWIDTHS = ("time", "algbw", "busbw", "#wrong")
-_UNITS = ("(us)", "(GB/s)", "(GB/s)", "")
+_HEADINGS = (
+    (("size", "count", "type", "redop", "root"), ("time", "algbw", "busbw", "#wrong")),
+    (("(B)", "(elements)", "", "", ""), ("(us)", "(GB/s)", "(GB/s)", "")),
+)
 
 
 def takes(case: Json) -> bool:
@@ -50,15 +51,27 @@ def _kind(case: Json) -> str:
     """Return the collective; "send-receive" of a ring of messages; "" of others."""
     flows = case["flows"]
     if flows[0]["method"] == "xccl-collective":
-        return str(flows[0].get("parameters", {}).get("collective", "all-reduce"))
-    ends = [(flow.get("source", {}).get("device"), flow.get("destination", {}).get("device")) for flow in flows]
-    ring = len(flows) > 1 and {source for source, _ in ends} == {destination for _, destination in ends}
+        return str(_parameters(case).get("collective", "all-reduce"))
+    sources, destinations = ({flow.get(end, {}).get("device") for flow in flows} for end in ("source", "destination"))
+    ring = len(flows) > 1 and sources == destinations and len(sources) == len(flows)
     alike = all(flow["method"] == "xccl" and flow.get("role", "measured") == "measured" for flow in flows)
-    return "send-receive" if ring and alike and len({source for source, _ in ends}) == len(flows) else ""
+    return "send-receive" if ring and alike else ""
+
+
+def _parameters(case: Json) -> Json:
+    return dict(case["flows"][0].get("parameters", {}))
 
 
 def _type(case: Json) -> str:
-    return str(case["flows"][0].get("parameters", {}).get("type", "float32"))
+    return str(_parameters(case).get("type", "float32"))
+
+
+def _bytes(row: Row) -> int:
+    return int(row.case["flows"][0]["bytes"])
+
+
+def _in_place(row: Row) -> bool:
+    return str(_parameters(row.case).get("in_place", "no")) == "yes"
 
 
 def _members(row: Row) -> list[Json]:
@@ -68,14 +81,13 @@ def _members(row: Row) -> list[Json]:
 
 def _way(row: Row) -> tuple[str, ...]:
     """Return what the lines of one table share: in place and out of place stand side by side."""
-    parameters = row.case["flows"][0].get("parameters", {})
-    told = sorted(f"{name}={value}" for name, value in parameters.items() if name != "in_place")
+    told = sorted(f"{name}={value}" for name, value in _parameters(row.case).items() if name != "in_place")
     members = [f"{end['device']} {end['memory']} {end.get('rank', 0)}" for end in _members(row)]
     return (row.suite, row.name, *told, *members, *(f"{k}={v}" for k, v in row.environment.items()))
 
 
 def _table(run: Run, rows: Sequence[Row]) -> Iterator[str]:
-    ordered = sorted(rows, key=lambda row: int(row.case["flows"][0]["bytes"]))
+    ordered = sorted(rows, key=_bytes)
     program = NCCL_PROGRAMS[_kind(rows[0].case)].name
     yield f"# Collective test starting: {program}"
     yield _config(ordered)
@@ -85,12 +97,13 @@ def _table(run: Run, rows: Sequence[Row]) -> Iterator[str]:
     if any(row.modelled for row in rows):
         yield "# linkscope: MODELLED, not a measurement"
     yield from ("#", "# Using devices", *_ranks(run, rows[0]), "#", _HEAD)
-    yield _columns(("size", "count", "type", "redop", "root"), _BANDWIDTHS)
-    yield _columns(("(B)", "(elements)", "", "", ""), _UNITS)
+    for words, figures in _HEADINGS:
+        size, count, kind, redop, root = words
+        yield f"# {size:>10}  {count:>12}  {kind:>8}  {redop:>6}  {root:>6}  {_both([figures] * 2)} "
     lines: dict[tuple[int, int], list[Row]] = {}
     seen: Counter[tuple[int, bool]] = Counter()
     for row in ordered:
-        side = int(row.case["flows"][0]["bytes"]), _in_place(row)
+        side = _bytes(row), _in_place(row)
         lines.setdefault((side[0], seen[side]), []).append(row)  # a size that comes twice has a further line
         seen[side] += 1
     yield from map(_line, lines.values())
@@ -102,67 +115,49 @@ def _table(run: Run, rows: Sequence[Row]) -> Iterator[str]:
 
 def _config(rows: Sequence[Row]) -> str:
     """Return how a program would be started for it: threads and GPUs of a process, sizes, calls of a graph."""
-    parameters = rows[0].case["flows"][0].get("parameters", {})
+    parameters = _parameters(rows[0].case)
     each = max(len(_members(rows[0])) // int(rows[0].case.get("processes", 1)), 1)
     threads = 1 if parameters.get("launch", "one-thread") == "one-thread" else each
-    sizes = list(dict.fromkeys(int(row.case["flows"][0]["bytes"]) for row in rows))
+    sizes = list(dict.fromkeys(map(_bytes, rows)))
     step = sizes[1] // sizes[0] if len(sizes) > 1 and sizes[0] else 1
     started = f"nThread {threads} nGpus {each // threads} minBytes {sizes[0]} maxBytes {sizes[-1]} step: {step}(factor)"
-    verified = all(map(_verified, rows))
+    verified, graph = all(map(_verified, rows)), parameters.get("form") == "graph"
     unknown = 1 if verified else _NOT
     calls = f"warmup iters: {unknown} iters: {parameters.get('recorded', unknown)} agg iters: {unknown}"
-    checked, graphs = int(verified), int(parameters.get("form") == "graph")
-    return f"# {started} {calls} validation: {checked} graph: {graphs} unalign: 0"
+    return f"# {started} {calls} validation: {verified:d} graph: {graph:d} unalign: 0"
 
 
 def _ranks(run: Run, row: Row) -> Iterator[str]:
-    """Yield who the ranks are; for the process's number stands that of its rank."""
+    """Yield who the ranks are; for the process's number stands that of its rank, zeros for an unknown PCI address."""
+    gpus = {gpu.id: gpu for gpu in run.node.devices}
     for rank, end in enumerate(_members(row)):
         process = int(end.get("rank", 0))
         host = row.hosts[process] if process < len(row.hosts) else "" if run.modelled else run.header.get("host", "")
         named = (host or run.node.name).replace(" ", "-")
-        number = end["device"].partition(":")[2]
-        gpu = _gpu(run.node, end["device"])
-        yield f"#  Rank {rank:>2} Group  0 Pid {process:>6} on {named:>10} device {number:>2} {gpu}"
-
-
-def _gpu(node: Node, device: str) -> str:
-    """Return its PCI address, zeros where it has none, and its name."""
-    found = next((one for one in node.devices if one.id == device), None)
-    pci = (found.pci if found else None) or "0000:00:00"
-    return f"[{pci.partition('.')[0]}] {found.name if found else ''}"
-
-
-def _columns(words: Sequence[str], figures: Sequence[str]) -> str:
-    size, count, kind, redop, root = words
-    twice = "  ".join(f"{time:>7}  {algbw:>6}  {busbw:>6}  {wrong:>6}" for time, algbw, busbw, wrong in [figures] * 2)
-    return f"# {size:>10}  {count:>12}  {kind:>8}  {redop:>6}  {root:>6}  {twice} "
+        gpu = gpus.get(end["device"])
+        pci = ((gpu.pci if gpu else None) or "0000:00:00").partition(".")[0]
+        about = f"device {end['device'].partition(':')[2]:>2} [{pci}] {gpu.name if gpu else ''}"
+        yield f"#  Rank {rank:>2} Group  0 Pid {process:>6} on {named:>10} {about}"
 
 
 def _line(rows: Sequence[Row]) -> str:
     """Return the line of the cases of one size."""
-    program, members = NCCL_PROGRAMS[_kind(rows[0].case)], len(_members(rows[0]))
-    size = int(rows[0].case["flows"][0]["bytes"])
-    named, width = _TYPES[_type(rows[0].case)]
-    count = size // width // (members if program.shares else 1)
+    program = NCCL_PROGRAMS[_kind(rows[0].case)]
+    size, (named, width) = _bytes(rows[0]), _TYPES[_type(rows[0].case)]
+    count = size // width // (len(_members(rows[0])) if program.shares else 1)
     places = {_in_place(row): _numbers(row) for row in rows}
-    sides = (places.get(in_place, (_NOT,) * 4) for in_place in (False, True))
-    both = "  ".join(f"{time:>7}  {algbw:>6}  {busbw:>6}  {wrong:>6}" for time, algbw, busbw, wrong in sides)
-    return f"{size:>12}  {count:>12}  {named:>8}  {program.redop:>6}  {program.root:>6}  {both}"
+    sides = [places.get(in_place, (_NOT,) * 4) for in_place in (False, True)]
+    return f"{size:>12}  {count:>12}  {named:>8}  {program.redop:>6}  {program.root:>6}  {_both(sides)}"
 
 
-def _in_place(row: Row) -> bool:
-    return str(row.case["flows"][0].get("parameters", {}).get("in_place", "no")) == "yes"
+def _both(sides: Sequence[Sequence[str]]) -> str:
+    """Return what stands out of place and in place."""
+    return "  ".join(f"{time:>7}  {algbw:>6}  {busbw:>6}  {wrong:>6}" for time, algbw, busbw, wrong in sides)
 
 
 def _numbers(row: Row) -> tuple[str, str, str, str]:
-    rate = row.flows[0].gbps
-    return (
-        _in_width(row.flows[0].seconds.median * 1e6, 7),
-        _in_width(rate.median if rate else 0.0, 6),
-        _in_width(_bus_gbps(row), 6),
-        "0" if _verified(row) else _NOT,
-    )
+    time, rate = _in_width(row.flows[0].seconds.median * 1e6, 7), _in_width(_gbps(row), 6)
+    return time, rate, _in_width(_bus_gbps(row), 6), "0" if _verified(row) else _NOT
 
 
 def _verified(row: Row) -> bool:
@@ -170,10 +165,14 @@ def _verified(row: Row) -> bool:
     return not row.modelled and not row.origin
 
 
+def _gbps(row: Row) -> float:
+    rate = row.flows[0].gbps
+    return rate.median if rate else 0.0
+
+
 def _bus_gbps(row: Row) -> float:
     collective = Collective.of(row.case["flows"][0])
-    rate = row.flows[0].gbps
-    return (rate.median if rate else 0.0) * (collective.bus_factor if collective else 1.0)
+    return _gbps(row) * (collective.bus_factor if collective else 1.0)
 
 
 def _in_width(value: float, width: int) -> str:

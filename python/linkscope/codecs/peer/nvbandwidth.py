@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -44,8 +44,7 @@ TESTS = {
     "device_local_copy": "memcpy local GPU(column) bandwidth (GB/s)",
 }
 """What it prints above each test's matrix."""
-_PARTS = {"read": ("Read1", "Read2"), "write": ("Write1", "Write2")}
-_BETWEEN_GPUS = ("device_to_device_",)
+_BETWEEN_GPUS = "device_to_device_"
 """Tests whose matrix has a row for each GPU; all others have one."""
 _METHODS = ("copy-engine", "kernel-copy", "pointer-chase")
 Json = dict[str, Any]
@@ -76,10 +75,11 @@ def text(run: Run, rows: Sequence[Row]) -> str:
     lines += [*(f"Device {number}: {gpu.name} ({_pci(gpu)})" for number, gpu in enumerate(gpus)), ""]
     places = {gpu.id: number for number, gpu in enumerate(gpus)}
     for test in TESTS:
+        matrix = _Matrix(run.results, places, len(gpus) if test.startswith(_BETWEEN_GPUS) else 1)
         of_test = [row for row in rows if _test(row.case) == test]
         for size in dict.fromkeys(row.case["flows"][0]["bytes"] for row in of_test):
             sized = [row for row in of_test if row.case["flows"][0]["bytes"] == size]
-            lines += _block(test, sized, _Matrix(run.results, places))
+            lines += _block(test, sized, matrix)
     return "\n".join(lines) + "\n"
 
 
@@ -89,24 +89,16 @@ def _test(case: Json) -> str:
 
 
 def _versions(run: Run) -> list[str]:
-    """Return what the run says of the CUDA that carried it out; a model has none."""
-    found: dict[str, str] = {}
-    for versions in (run.header.get("engine", {}).get("versions", {}), *map(_of_state, run.file.states)):
-        found |= {name: str(value) for name, value in versions.items()}
-    lines = {"CUDA Runtime Version": _number(found.get("CUDA runtime", ""))}
-    lines |= {"CUDA Driver Version": _number(found.get("CUDA driver", "")), "Driver Version": found.get("driver", "")}
+    """Return what the run says of the CUDA that carried it out, as the driver counts: 13000 of "13.0"."""
+    found: Json = dict(run.header.get("engine", {}).get("versions", {}))
+    for record in run.file.states:
+        found |= record.get("state", {}).get("versions") or {}
+    lines = {"Driver Version": str(found.get("driver", ""))}
+    for name in ("Driver", "Runtime"):
+        match = re.fullmatch(r"(\d{1,3})\.(\d{1,2})", str(found.get(f"CUDA {name.lower()}", "")))
+        number = str(1000 * int(match[1]) + 10 * int(match[2])) if match else ""
+        lines = {f"CUDA {name} Version": number, **lines}
     return [] if run.modelled else [f"{name}: {value}" for name, value in lines.items() if value]
-
-
-def _of_state(record: Json) -> Json:
-    versions: Json = record.get("state", {}).get("versions") or {}
-    return versions
-
-
-def _number(version: str) -> str:
-    """Return 13000 of "13.0", as the driver counts; "" of anything else."""
-    match = re.fullmatch(r"(\d{1,3})\.(\d{1,2})", version)
-    return str(1000 * int(match[1]) + 10 * int(match[2])) if match else ""
 
 
 def _pci(gpu: Device) -> str:
@@ -121,62 +113,53 @@ def _block(test: str, rows: Sequence[Row], matrix: _Matrix) -> Iterator[str]:
         failed = [row for row in rows if row.status == "failed"]
         yield from [f"Running {test}.", f"Error: {failed[0].reason}"] if failed else [f"Waived: {rows[0].reason}"]
         return
-    modelled = f", {MODELLED}" if any(row.modelled for row in rows) else ""
     yield f"Running {test}."
-    values = matrix.values(test, good)
-    if test.partition("_bidirectional_")[0] == "device_to_device":
-        kind = "read" if "_read_" in test else "write"
-        for index, word in enumerate(_PARTS[kind]):
-            title = TESTS[test].replace(" bandwidth", f" {word} bandwidth")
-            yield from matrix.lines(f"{test}_{word.lower()}", title + modelled, matrix.rates(index, good))
-        title = TESTS[test].replace(" bandwidth", " Total bandwidth")
-        yield from matrix.lines(f"{test}_total", title + modelled, values)
-    else:
-        yield from matrix.lines(test, TESTS[test] + modelled, values)
+    title = TESTS[test] + (f", {MODELLED}" if any(row.modelled for row in rows) else "")
+    if not test.startswith("device_to_device_bidirectional_"):
+        yield from matrix.lines(test, title, matrix.values(good))
+        return
+    word = "Read" if "_read_" in test else "Write"
+    parts = {f"{word}{index + 1}": matrix.rates(index, good) for index in range(2)} | {"Total": matrix.values(good)}
+    for part, values in parts.items():
+        above = title.replace(" bandwidth", f" {part} bandwidth")
+        yield from matrix.lines(f"{test}_{part.lower()}", above, values)
 
 
 @dataclass(frozen=True)
 class _Matrix:
-    """Results by the numbers of GPUs. ``places``: number of each GPU."""
+    """Results by row and column of a test's matrix. ``places``: number of each GPU. Where GPUs are not between
+    themselves there is one row."""
 
     results: polars.DataFrame
     places: Mapping[str, int]
+    rows: int
 
-    def values(self, test: str, rows: Sequence[Row]) -> Values:
-        """Return GB/s, or ns, by row and column of the matrix."""
-        ids = [row.id for row in rows]
-        lines = self.results.filter(polars.col("id").is_in(ids), polars.col("value").is_not_null())
-        found = {}
-        for line in lines.select("place", "value", "unit").iter_rows(named=True):
-            place = self._place(test, *line["place"].split("|", 1))
-            if place is not None:
-                found[place] = line["value"] if line["unit"] == RATE else line["value"] * 1e9
-        return found
+    def values(self, rows: Sequence[Row]) -> Values:
+        """Return GB/s, or ns."""
+        lines = self.results.filter(polars.col("id").is_in([row.id for row in rows]), polars.col("value").is_not_null())
+        found = lines.select("place", "value", "unit").iter_rows()
+        scaled = ((place, value if unit == RATE else value * 1e9) for place, value, unit in found)
+        return self._placed((*place.split("|", 1), value) for place, value in scaled)
 
     def rates(self, index: int, rows: Sequence[Row]) -> Values:
-        """Return GB/s of one of several flows by row and column."""
-        found = {}
-        for row in rows:
-            measured = row.measured_flows
-            rate = measured[index][1].gbps if index < len(measured) else None
-            place = self._place(_test(row.case), str(row.labels.get("row")), str(row.labels.get("column")))
-            if rate is not None and place is not None:
-                found[place] = rate.median
-        return found
+        """Return GB/s of one of several flows."""
+        known = ((row.labels, row.measured_flows[index][1].gbps) for row in rows if index < len(row.measured_flows))
+        return self._placed((str(at.get("row")), str(at.get("column")), rate.median) for at, rate in known if rate)
 
-    def _place(self, test: str, row: str, column: str) -> tuple[int, int] | None:
-        if column not in self.places:
-            return None
-        return self.places.get(row, 0) if test.startswith(_BETWEEN_GPUS) else 0, self.places[column]
+    def _placed(self, values: Iterable[tuple[str, str, float]]) -> Values:
+        places = self.places
+        return {
+            (places.get(row, 0) if self.rows > 1 else 0, places[column]): value
+            for row, column, value in values
+            if column in places
+        }
 
     def lines(self, key: str, title: str, values: Values) -> Iterator[str]:
         """Yield the matrix and its sum as nvbandwidth prints them."""
-        gpus = len(self.places)
+        gpus = range(len(self.places))
         yield title
-        yield "  " + "".join(f"{column:>10}" for column in range(gpus))
-        for line in range(gpus if key.startswith(_BETWEEN_GPUS) else 1):
-            cells = (values.get((line, column)) for column in range(gpus))
+        yield "  " + "".join(f"{column:>10}" for column in gpus)
+        for line in range(self.rows):
+            cells = (values.get((line, column)) for column in gpus)
             yield f"{line:>2}" + "".join(f"{'N/A' if value is None else f'{value:.2f}':>10}" for value in cells)
-        yield ""
-        yield f"SUM {key} {sum(values.values()):.2f}"
-        yield ""
+        yield from ("", f"SUM {key} {sum(values.values()):.2f}", "")

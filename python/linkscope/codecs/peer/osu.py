@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -13,8 +12,10 @@ from linkscope.results.row import Row
 
 Json = dict[str, Any]
 VERSION = "v7.4"
-_MESSAGES = {one.measures: one for one in OSU_MESSAGES}
-_COLLECTIVES = {one.measures: one for one in OSU_COLLECTIVES}
+_BENCHMARKS = {
+    "mpi": {one.measures: one for one in OSU_MESSAGES},
+    "mpi-collective": {one.measures: one for one in OSU_COLLECTIVES},
+}
 _TYPES = {"float32": "MPI_FLOAT", "int32": "MPI_INT", "float64": "MPI_DOUBLE"}
 _USUAL = {"staging": "none", "in_place": "no", "type": "float32"}
 """What a case without the parameter does, and OSU unless told otherwise but for the type."""
@@ -34,7 +35,7 @@ def takes(case: Json) -> bool:
 
 def alike(case: Json) -> bool:
     """Return whether it is by MPI."""
-    return case["flows"][0]["method"] in ("mpi", "mpi-collective")
+    return case["flows"][0]["method"] in _BENCHMARKS
 
 
 def text(run: Run, rows: Sequence[Row]) -> str:
@@ -53,17 +54,18 @@ def text(run: Run, rows: Sequence[Row]) -> str:
 
 
 def _benchmark(case: Json) -> OsuBenchmark | None:
-    flow = case["flows"][0]
-    parameters = flow.get("parameters", {})
-    if flow["method"] == "mpi":
-        return _MESSAGES.get(str(parameters.get("call", "ping-pong")))
-    return _COLLECTIVES.get(str(parameters.get("collective"))) if flow["method"] == "mpi-collective" else None
+    method, parameters = case["flows"][0]["method"], _parameters(case)
+    what = parameters.get("call", "ping-pong") if method == "mpi" else parameters.get("collective")
+    return _BENCHMARKS.get(method, {}).get(str(what))
+
+
+def _parameters(case: Json) -> Json:
+    return dict(case["flows"][0].get("parameters", {}))
 
 
 def _told(case: Json) -> Json:
     """Return its parameters but the usual ones."""
-    parameters = case["flows"][0].get("parameters", {})
-    return {name: value for name, value in parameters.items() if _USUAL.get(name) != value}
+    return {name: value for name, value in _parameters(case).items() if _USUAL.get(name) != value}
 
 
 def _ends(row: Row) -> list[Json]:
@@ -92,24 +94,21 @@ def _way(row: Row) -> tuple[str, ...]:
 
 def _tables(rows: Sequence[Row]) -> list[dict[int, Row]]:
     """Return cases of one way by size as OSU counts it. Tests share a table unless they have a size in common."""
-    of_rows: dict[tuple[str, str], list[Row]] = {}
+    tests: dict[tuple[str, str], list[dict[int, Row]]] = {}
     for row in rows:
-        of_rows.setdefault((row.suite, row.name), []).append(row)
-    tables: list[dict[int, Row]] = []
-    for of_row in of_rows.values():
-        own: list[dict[int, Row]] = []
-        seen: Counter[int] = Counter()
-        for row in of_row:
-            size = _size(row)
-            if seen[size] == len(own):
-                own.append({})
-            own[seen[size]][size] = row
-            seen[size] += 1
-        free = next((table for table in tables if len(own) == 1 and not table.keys() & own[0].keys()), None)
+        of_test, size = tests.setdefault((row.suite, row.name), []), _size(row)
+        free = next((table for table in of_test if size not in table), None)
         if free is None:
-            tables += own
+            of_test.append(free := {})
+        free[size] = row
+    tables: list[dict[int, Row]] = []
+    for of_test in tests.values():
+        apart = (table for table in tables if len(of_test) == 1 and not table.keys() & of_test[0].keys())
+        free = next(apart, None)
+        if free is None:
+            tables += of_test
         else:
-            free.update(own[0])
+            free.update(of_test[0])
     return tables
 
 
@@ -143,7 +142,7 @@ def _table(node: Node, by_size: Mapping[int, Row], names: Sequence[str]) -> Iter
     memories = [end["memory"] for end in _ends(rows[0])]
     on_gpus = any(end["device"].startswith("gpu:") for end in _ends(rows[0]))
     yield ""
-    platform = _platform(node, rows[0]) if on_gpus else ""
+    platform = _PLATFORMS[_backend(node, rows[0])] if on_gpus else ""
     yield f"# OSU MPI{test.title.replace(' ', f'{platform} ', 1)} Test {VERSION}"
     if any(row.modelled for row in rows):
         yield "# linkscope: MODELLED, not a measurement"
@@ -164,25 +163,17 @@ def _table(node: Node, by_size: Mapping[int, Row], names: Sequence[str]) -> Iter
         yield "# Avg Latency(us)"
         yield from (f"{row.flows[0].seconds.median * 1e6:17.2f}" for row in rows)
         return
-    parameters = rows[0].case["flows"][0].get("parameters", {})
-    collective = "collective" in parameters
-    yield f"# Datatype: {_TYPES[parameters.get('type', 'float32')] if collective else 'MPI_CHAR'}."
+    parameters = _parameters(rows[0].case)
+    yield f"# Datatype: {_TYPES[parameters.get('type', 'float32')] if 'collective' in parameters else 'MPI_CHAR'}."
     yield f"# Size {test.column}"
-    for size in sorted(by_size):
-        value = _value(by_size[size], test)
-        if value is not None:
-            yield f"{size:<10}{value:18.2f}"
+    for size, row in sorted(by_size.items(), key=lambda one: one[0]):
+        seconds, gbps = row.flows[0].seconds, row.flows[0].gbps
+        if not test.rate:
+            yield f"{size:<10}{seconds.median * 1e6:18.2f}"
+        elif gbps is not None:  # nothing moves where there is no rate
+            yield f"{size:<10}{gbps.median * 1e3:18.2f}"
 
 
-def _platform(node: Node, row: Row) -> str:
-    names = " ".join(device.name for device in node.of_kind("gpu"))
-    backend = row.raw.get("backend")
-    return _PLATFORMS["hip" if backend == "hip" or "AMD" in names else "cuda"]
-
-
-def _value(row: Row, test: OsuBenchmark) -> float | None:
-    """Return MB/s or us; None where nothing moves and a rate is asked for."""
-    result = row.flows[0]
-    if not test.rate:
-        return result.seconds.median * 1e6
-    return None if result.gbps is None else result.gbps.median * 1e3
+def _backend(node: Node, row: Row) -> str:
+    amd = any("AMD" in device.name for device in node.of_kind("gpu"))
+    return "hip" if row.raw.get("backend") == "hip" or amd else "cuda"
