@@ -219,7 +219,7 @@ def _span(span: Sequence[CurvePoint], x: PixelAxis, y: PixelAxis) -> str:
 def _drawn(one: Series, number: int, found: Curves, x: PixelAxis, y: PixelAxis) -> str:
     band = element("path", **{"class": "band"}, d=_band(one.points, x, y), fill=one.colour, opacity="0.25")
     look = {"fill": "none", "stroke": one.colour, "stroke_width": 2, "stroke_linejoin": "round"}
-    line = element("polyline", points=_middle(one.points, x, y), **look, stroke_dasharray=one.dash)
+    line = element("polyline", points=_middle(one.points, x, y), **look, stroke_dasharray=one.dash or None)
     marks = (_mark(point, one, found, x, y) for point in one.points)
     return element("g", band, line, *marks, **{"class": "line", "data-series": number})
 
@@ -264,7 +264,7 @@ def names(found: Curves) -> list[tuple[int, str, str]]:
 
 
 def _sample(one: Series) -> str:
-    look = {"stroke": one.colour, "stroke_width": 2.5, "stroke_dasharray": one.dash}
+    look = {"stroke": one.colour, "stroke_width": 2.5, "stroke_dasharray": one.dash or None}
     line = element("line", x1=1, x2=27, y1=4, y2=4, **look)
     mark = element("circle", cx=14, cy=4, r=3, fill=one.colour)
     return element("svg", line, mark, viewBox="0 0 28 8", width=28, height=8, aria_hidden="true")

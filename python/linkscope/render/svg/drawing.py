@@ -20,7 +20,7 @@ WIDEST = 800
 def element(tag: str, *inner: str, **attributes: object) -> str:
     """Return an element around ``inner``. Fill and stroke may name a colour of the light palette.
 
-    Floats are rounded to one decimal; an attribute of "" is left out.
+    Floats are rounded to one decimal; an attribute of None is left out.
     """
     texts = {
         name.replace("_", "-"): LIGHT.get(str(value), str(value))
@@ -29,8 +29,9 @@ def element(tag: str, *inner: str, **attributes: object) -> str:
         if isinstance(value, float)
         else str(value)
         for name, value in attributes.items()
+        if value is not None
     }
-    words = "".join(f' {name}="{escape(value)}"' for name, value in texts.items() if value)
+    words = "".join(f' {name}="{escape(value)}"' for name, value in texts.items())
     return f"<{tag}{words}>{''.join(inner)}</{tag}>" if inner else f"<{tag}{words}/>"
 
 

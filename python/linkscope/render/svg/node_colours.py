@@ -123,10 +123,10 @@ class LinkStyles:
         """Return pixels; they grow with the root of the peak, so that PCIe still shows beside NVLink."""
         return _LEAST + (self._most - _LEAST) * math.sqrt(min((link.peak_gbps or 0.0) / self._highest, 1.0))
 
-    def dash(self, link: Link) -> str:
+    def dash(self, link: Link) -> str | None:
         """Return a dash pattern for a link without a peak, or one that was not checked."""
         plain = self.found.of(link) is not None if self.checked else link.peak_gbps is not None
-        return "" if plain else "3 5"
+        return None if plain else "3 5"
 
     def label(self, link: Link) -> str:
         """Return what stands on the link; "" for nothing."""
