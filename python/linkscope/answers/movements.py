@@ -162,15 +162,16 @@ def _asked(parameters: str) -> str:
     return " ".join(word for word in words if not word.startswith("collective="))
 
 
-def taken_apart(rows: Sequence[MoveRow], most: int, of_kinds: int | None = None) -> list[MoveRow]:
-    """Return the rows, taken apart as far as ``most`` rows allow; by kinds up to ``of_kinds`` rows.
+def taken_apart(rows: Sequence[MoveRow], most: int, kinds: bool = True, sizes: bool = True) -> list[MoveRow]:
+    """Return the rows, taken apart as far as ``most`` rows allow; ``kinds``, ``sizes``: by these as well.
 
     Where there are many movements only links that differ and another rate by the host's clock have rows of their own.
     """
     few = len(rows) <= FEW_ROWS
     found = _where_they_fit(rows, most, by_tier)
-    found = _where_they_fit(found, most if of_kinds is None else of_kinds, partial(_by_kind, of_memory=few))
-    return _by_size(_where_they_fit(found, most, _by_memories), most) if few else found
+    found = _where_they_fit(found, most if kinds else 0, partial(_by_kind, of_memory=few))
+    found = _where_they_fit(found, most, _by_memories) if few else found
+    return _by_size(found, most) if few and sizes else found
 
 
 def columns_of(rows: Sequence[MoveRow], name: str) -> list[str]:
@@ -250,10 +251,9 @@ def _by_memories(row: MoveRow) -> list[MoveRow]:
     methods = grouped(row.lines, lambda line: line["method"]).values()
     if all(len({line["memories"] for line in lines}) == 1 for lines in methods):
         return [row]
-    found = grouped(row.lines, lambda line: line["memories"])
-    ordered = sorted(found, key=lambda name: (name not in _USUAL, -_count(found[name])))
-    parts = [(found[name], (word for word in _memory(found[name]) if word not in row.words)) for name in ordered]
-    return [*(row.part(lines, words) for lines, words in parts), row]
+    found = grouped(row.lines, lambda line: tuple(word for word in _memory([line]) if word not in row.words))
+    ordered = sorted(found, key=lambda words: (bool(words), -_count(found[words])))
+    return [*(row.part(found[words], words) for words in ordered), row]
 
 
 def _by_size(rows: Sequence[MoveRow], most: int) -> list[MoveRow]:

@@ -114,9 +114,13 @@ def _screen(results: polars.DataFrame, naming: Naming, room: int) -> list[Table]
         fits = not crowded and height(table) <= room - min(len(main), FEW_ROWS) - 4
         below.append(table if fits else replace(table, detail=True))
         room -= height(table) if fits else 0
-    by_movement, without = _fitted(main, naming, room)
-    lacking = [replace(in_lines(without, naming), detail=True)] if without else []
-    return [*shown, by_movement, *below, *lacking]
+    # Kinds of results share rows where their words would take the place of methods or of shares of the peak.
+    fitted = [_fitted(main, naming, room, kinds) for kinds in (True, False)]
+    return [*shown, min(fitted, key=lambda table: (table.facts["left_out"], not _has_shares(table))), *below]
+
+
+def _has_shares(table: Table) -> bool:
+    return any(column.kind is Kind.PERCENT for column in table.columns)
 
 
 def _beside(main: Sequence[MoveRow], others: Sequence[Sequence[MoveRow]], naming: Naming) -> Iterator[Table]:
@@ -125,76 +129,47 @@ def _beside(main: Sequence[MoveRow], others: Sequence[Sequence[MoveRow]], naming
     rest: list[MoveRow] = []
     for rows in others:
         several = any(len({line["bytes"] for line in row.lines}) >= _LEAST_SIZES for row in rows)
-        (sized if several and len(main) <= FEW_ROWS else rest).extend(_kept_whole(rows))
+        (sized if several and len(main) <= FEW_ROWS else rest).extend(taken_apart(rows, _REST_ROWS, sizes=False))
     if rest:
         yield in_lines(rest, naming)
     if sized:
         yield replace(by_size(sized, naming), first=_MOST_SIZED if len(sized) > _MOST_SIZED else None)
 
 
-def _fitted(rows: Sequence[MoveRow], naming: Naming, room: int) -> tuple[Table, list[MoveRow]]:
-    """Return the table by method in at most so many lines, and the rows that it lacks.
-
-    Kinds of results share rows where their words would take the place of methods or of shares of the peak.
-    """
-    return min((_in_lines_of(room, rows, naming, of_kinds) for of_kinds in (None, 0)), key=_lost)
-
-
-def _lost(fitted: tuple[Table, list[MoveRow]]) -> tuple[int, bool]:
-    table = fitted[0]
-    return table.facts["left_out"], all(column.kind is not Kind.PERCENT for column in table.columns)
-
-
-def _in_lines_of(
-    room: int, rows: Sequence[MoveRow], naming: Naming, of_kinds: int | None
-) -> tuple[Table, list[MoveRow]]:
+def _fitted(rows: Sequence[MoveRow], naming: Naming, room: int, kinds: bool) -> Table:
+    """Return the table by method in at most so many lines; ``kinds``: kinds of results may have rows of their own."""
     most = room - 3
     for _ in range(2):
-        table, without = by_method(taken_apart(rows, max(most, len(rows)), of_kinds), naming)
+        table = by_method(taken_apart(rows, max(most, len(rows)), kinds=kinds), naming)
         over = height(table) - room
         if over <= 0:
-            return table, without
+            return table
         most = table.frame.height - over
-    return replace(table, first=max(most - 1, 1)), without
-
-
-def _kept_whole(rows: Sequence[MoveRow]) -> list[MoveRow]:
-    """Return at most a few rows of a block that is not the main one, apart in all but their sizes."""
-    found = taken_apart(rows, _REST_ROWS)
-    whole = {(row.movement, row.unit, row.words): row for row in found}
-    return list(whole.values()) if len(whole) < len(found) else found
+    return replace(table, first=max(most - 1, 1))
 
 
 def _details(run: Run, results: polars.DataFrame) -> Iterator[Table]:
     """Yield what --full adds: all results of each test, cases without results, remarks, where it all comes from."""
     yield from (replace(table, detail=True) for table in tables(results))
-    yield from (
-        table
-        for table in (reasons(run), remarks(run), slowest_members(run), departures(run), provenance(run))
-        if table.frame.height
-    )
+    more = (reasons(run), remarks(run), slowest_members(run), departures(run), provenance(run))
+    yield from (table for table in more if table.frame.height)
 
 
 def _notes(run: Run, head: RunHead, results: polars.DataFrame) -> Iterator[Finding]:
     """Yield what a reader of the first screen must know of its results."""
-    if head.skipped:
-        yield _skipped(run, head)
+    skipped = [row for row in run.rows.values() if row.status == "skipped"]
+    facts = {"skipped": len(skipped), "cases": head.cases}
+    if skipped and head.modelled:
+        methods = dict.fromkeys(method_name(row.case["flows"][0]["method"], run.library) for row in skipped)
+        yield note("show.not-modelled", **facts, methods=list(methods))
+    elif skipped:
+        yield note("show.skipped", **facts, reason=Counter(map(reason_of, skipped)).most_common(1)[0][0])
     above = results.filter(polars.col("of_peak") > ABOVE_PEAK)["id"].unique().to_list()
     if above:
         yield replace(note("show.above-peak", count=len(above)), results=tuple(above))
     margins = _margins(results)
     if margins and not head.modelled and median(margins) > UNCERTAIN:
         yield note("show.uncertain", margin=median(margins))
-
-
-def _skipped(run: Run, head: RunHead) -> Finding:
-    """Return how many cases were skipped, by which methods or why."""
-    skipped = [row for row in run.rows.values() if row.status == "skipped"]
-    if head.modelled:
-        methods = list(dict.fromkeys(method_name(row.case["flows"][0]["method"], run.library) for row in skipped))
-        return note("show.not-modelled", skipped=len(skipped), cases=head.cases, methods=methods)
-    reason, _ = Counter(map(reason_of, skipped)).most_common(1)[0]
-    return note("show.skipped", skipped=len(skipped), cases=head.cases, reason=reason)
 
 
 def _facts(run: Run, results: polars.DataFrame) -> Iterator[Finding]:

@@ -6,6 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from itertools import accumulate
 from textwrap import wrap
 from typing import Any
 
@@ -57,10 +58,10 @@ class Naming:
         return ", ".join(named("condition", memory_name(word, self.xccl)) for word in row.words)
 
 
-def by_method(rows: Sequence[MoveRow], naming: Naming) -> tuple[Table, list[MoveRow]]:
-    """Return rows of movements with a column for each method, and the rows that no column has a cell of.
+def by_method(rows: Sequence[MoveRow], naming: Naming) -> Table:
+    """Return rows of movements with a column for each method, or for each way where there are few.
 
-    Columns are ways where there are few; as many as the width of a screen allows.
+    There are as many columns as the width of a screen allows, and no rows without a cell in them.
     """
     name, heads = _heads(rows, naming)
     rows, usual = _with_sizes(rows)
@@ -82,8 +83,7 @@ def by_method(rows: Sequence[MoveRow], naming: Naming) -> tuple[Table, list[Move
             of_peak = _ends(cell.shares if cell else () for cell in cells[column])
             frame = frame.with_columns(of_peak.alias(f"{column} of_peak"))
             columns.append(Column(f"{column} of_peak", Kind.PERCENT, named("head", "of_peak")))
-    held = [any(cells[column][number] for column in kept) for number in range(len(rows))]
-    frame = frame.filter(polars.Series(held, dtype=polars.Boolean))
+    frame = frame.filter(polars.any_horizontal(polars.col(column).list.len() > 0 for column in kept))
     facts = {**_facts(rows), "size": usual, "left_out": len(heads) - len(kept)}
     methods = list({way.partition(" ")[0] for way in heads})
     method = method_name(methods[0], naming.xccl)
@@ -92,8 +92,7 @@ def by_method(rows: Sequence[MoveRow], naming: Naming) -> tuple[Table, list[Move
     marks = [mark for column in kept for mark in frame[f"{column} mark"].to_list()]
     facts["notes"] += [code for code, mark in _MARKS.items() if mark in marks]
     facts["notes"] += ["left-out"] if facts["left_out"] else []
-    table = Table("show.movements" if sized else "show.movements-at", frame, tuple(columns), facts=facts)
-    return table, [row for row, is_held in zip(rows, held, strict=True) if not is_held]
+    return Table("show.movements" if sized else "show.movements-at", frame, tuple(columns), facts=facts)
 
 
 def by_size(rows: Sequence[MoveRow], naming: Naming) -> Table:
@@ -165,22 +164,18 @@ def height(table: Table) -> int:
 
 def matrix(results: polars.DataFrame, naming: Naming) -> Table | None:
     """Return the first matrix of paths between GPUs whose results differ, with marks at slow ones; None without."""
-    rates = results.filter(
-        polars.col("layout") == "matrix", polars.col("unit") == RATE, polars.col("movement") == "gpu>gpu"
-    )
-    for _, test in rates.group_by("suite", "row", "title", maintain_order=True):
-        values, gpus = test["value"].drop_nulls(), test["source"].n_unique()
-        if values.is_empty() or test["tier"].n_unique() > 1 or not 2 < gpus <= _MOST_GPUS:
-            continue
-        if values.max() - values.min() <= ALIKE * values.max():  # type: ignore[operator]
-            continue
-        frame = test.select("id", "path", from_="source", to="destination", value="value", unit="unit").rename(
-            {"from_": "from"}
-        )
-        frame = frame.with_columns(polars.col("id").is_in(list(naming.slow)).alias("slow"))
-        facts = {"method": method_name(str(test["way"][0]), naming.xccl), "size": int(test["bytes"][0])}
-        columns = (Column("from"), Column("to"), Column("value", Kind.VALUE, mark="slow"))
-        return Table("show.matrix", frame, columns, "matrix", facts=facts)
+    for test in results.filter(layout="matrix", unit=RATE, movement="gpu>gpu").partition_by(
+        "suite", "row", "title", maintain_order=True
+    ):
+        values, gpus = test["value"].drop_nulls().to_list(), test["source"].n_unique()
+        known = bool(values) and test["tier"].n_unique() == 1 and 2 < gpus <= _MOST_GPUS
+        if known and max(values) - min(values) > ALIKE * max(values):
+            ends = (polars.col("source").alias("from"), polars.col("destination").alias("to"))
+            slow = polars.col("id").is_in(list(naming.slow)).alias("slow")
+            frame = test.select("id", "path", *ends, "value", "unit", slow)
+            facts = {"method": method_name(str(test["way"][0]), naming.xccl), "size": int(test["bytes"][0])}
+            columns = (Column("from"), Column("to"), Column("value", Kind.VALUE, mark="slow"))
+            return Table("show.matrix", frame, columns, "matrix", facts=facts)
     return None
 
 
@@ -259,12 +254,8 @@ def _width(head: str, rows: Sequence[MoveRow], cells: Sequence[BestOf | None]) -
 
 def _fitting(widths: dict[str, int], room: int) -> list[str]:
     """Return the first columns that fit into the room, at least one."""
-    found: list[str] = []
-    for name, width in widths.items():
-        if found and sum(widths[one] for one in found) + width > room:
-            break
-        found.append(name)
-    return found
+    ends = list(accumulate(widths.values()))
+    return [name for name, end in zip(widths, ends, strict=True) if end <= max(room, ends[0])]
 
 
 def _ends(values: Iterable[Sequence[float]]) -> polars.Series:
