@@ -9,7 +9,8 @@ import typer
 
 from linkscope.cli import completing
 from linkscope.cli.app import app, out
-from linkscope.messages.near_names import unknown
+from linkscope.errors import LinkscopeError
+from linkscope.messages.near_names import near_names, unknown
 
 _FACT = re.compile(r"\{(\w+)[^}]*\}")
 """A placeholder, which stands for a fact that only an answer has."""
@@ -25,7 +26,9 @@ def help_(
     from linkscope.messages.catalog import codes, message
 
     if code not in set(codes()):
-        raise unknown("code", code, codes())
+        if near_names(code, codes()):
+            raise unknown("code", code, codes())
+        raise LinkscopeError(f"unknown code {code!r}: --json prints codes, such as run.cut-short")
     words = message(code)
     text = words.long.strip() or words.line or words.title or words.note
     lines = [*(" ".join(part.split()) for part in text.split("\n\n")), *(f"  {command}" for command in words.commands)]
