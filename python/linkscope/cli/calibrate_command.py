@@ -35,7 +35,7 @@ def calibrate(
     devices: Devices = None,
     methods: Methods = None,
     sizes: Sizes = None,
-    precision: Annotated[str | None, typer.Option(help="As of `run`.")] = None,
+    precision: Annotated[str | None, typer.Option(help="Stop at this 95% interval around the median.")] = None,
     budget: Annotated[str | None, typer.Option(help="Time of each run: 60s; 60 without a unit is seconds.")] = None,
     rounds: Annotated[str | None, typer.Option(help="Rounds of each run: 3, or 3:6.")] = None,
     clock: Clock = None,

@@ -25,10 +25,8 @@ def check(
     make_limits: Annotated[
         Path | None, typer.Option("--make-limits", help="Write this limits file from good runs, or folders of them.")
     ] = None,
-    budget: Annotated[
-        str | None, typer.Option(help="Time of the whole run of suites: 30s; 30 is seconds, too.")
-    ] = None,
-    output: Annotated[Path | None, typer.Option("-o", "--output", help="Run file of suites.")] = None,
+    budget: Annotated[str | None, typer.Option(help="Time of the whole run: 30s.")] = None,
+    output: Annotated[Path | None, typer.Option("-o", "--output", help="Run file to write, with suites.")] = None,
     junit: Annotated[Path | None, typer.Option(help="Write JUnit XML to this file.")] = None,
     prometheus: Annotated[Path | None, typer.Option(help="Write metrics to this file, for the node exporter.")] = None,
     full: Annotated[bool, typer.Option("--full", help="Every result and limit.")] = False,

@@ -22,10 +22,10 @@ def compare(
     more_base: Annotated[
         list[Path] | None, typer.Option("--base", help="One more run or folder of the base side.")
     ] = None,
-    threshold: Annotated[str, typer.Option(help="Smaller changes are none.")] = "1%",
-    alpha: Annotated[str, typer.Option(help="Share of false ones among all changes.")] = "0.1%",
+    threshold: Annotated[str, typer.Option(help="Smallest change that counts.")] = "1%",
+    alpha: Annotated[str, typer.Option(help="Share of false changes among all changes.")] = "0.1%",
     again: Annotated[
-        bool, typer.Option("--again", help="Measure what got worse again, here and now; it counts if still worse.")
+        bool, typer.Option("--again", help="Measure slower results again on this machine; they count if still slower.")
     ] = False,
     full: Annotated[bool, typer.Option("--full", help="Every change, setting and result.")] = False,
     as_json: AsJson = False,

@@ -13,17 +13,17 @@ from linkscope.cli.app import app, err
 
 @app.command("import")
 def import_(
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="What another tool printed.", show_default=False)],
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="Output of another tool.", show_default=False)],
     named: Annotated[
-        str | None, typer.Option("--from", help="Its format, of `list importers`; default: as it looks.")
+        str | None, typer.Option("--from", help="Its format (`list importers`); default: recognised from FILE.")
     ] = None,
     output: Annotated[Path | None, typer.Option("-o", "--output", help="Run file; else runs/FILE.jsonl.")] = None,
     beside: Annotated[
         Path | None, typer.Option(help="A run of the same node: its devices, links and the ids of its cases.")
     ] = None,
-    machine: Annotated[str | None, typer.Option(help="Else the machine model: see `list machines`.")] = None,
+    machine: Annotated[str | None, typer.Option(help="A machine model in place of a run (`list machines`).")] = None,
     processes: Annotated[
-        int | None, typer.Option(min=2, max=80, help="How many took part, where FILE does not say (OSU's collectives).")
+        int | None, typer.Option(min=2, max=80, help="Number of processes, where FILE lacks it (OSU's collectives).")
     ] = None,
     nvls: Annotated[
         str | None,
@@ -32,7 +32,7 @@ def import_(
         ),
     ] = None,
 ) -> int:
-    """Make a run file of what nvbandwidth, nccl-tests or OSU printed. Others: `list importers`."""
+    """Make a run file from output of nvbandwidth, nccl-tests or OSU. Others: `list importers`."""
     from linkscope.cli import importing
 
     wanted = importing.wanted(named, beside, machine, processes, nvls)

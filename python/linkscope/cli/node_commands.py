@@ -22,7 +22,7 @@ def list_(
     name: Annotated[
         str | None,
         typer.Argument(
-            help="One of them; of machines also a file.yaml.",
+            help="A name of that list; for machines also a file.yaml.",
             show_default=False,
             autocompletion=completing.listed_names,
         ),

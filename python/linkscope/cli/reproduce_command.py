@@ -30,9 +30,7 @@ def reproduce(
     ] = None,
     listed: Annotated[bool, typer.Option("--list", help="List the studies.")] = False,
     machine: Machine = None,
-    budget: Annotated[
-        str | None, typer.Option(help="Time for what is measured; default: 120s; 120 is seconds, too.")
-    ] = None,
+    budget: Annotated[str | None, typer.Option(help="Time of the whole run; default 120s.")] = None,
     output: Annotated[
         Path | None, typer.Option("-o", "--output", help="Write a page, .html, or all numbers, .csv.")
     ] = None,

@@ -33,7 +33,7 @@ Precision = Annotated[str | None, typer.Option(help="Stop at this 95% interval a
 Budget = Annotated[str | None, typer.Option(help="Time of the whole run: 60s.")]
 Rounds = Annotated[
     str | None,
-    typer.Option(help="Visits of each case, in new processes; default 3:6, more than 3 for uncertain results."),
+    typer.Option(help="Rounds of each case, in new processes; default 3:6, more than 3 for uncertain results."),
 ]
 Clock = Annotated[str | None, typer.Option(help="Clock of all cases: device, host or batch; default the suite's.")]
 Resume = Annotated[bool, typer.Option("--resume", help="Complete -o FILE, or the newest in runs/.")]

@@ -18,10 +18,10 @@ def show(
         str | None, typer.Option(metavar="WORD", help="Only tests with this word in their title or method.")
     ] = None,
     where: Annotated[
-        str | None, typer.Option(metavar="DEVICE", help="Only results that involve it, such as gpu:0.")
+        str | None, typer.Option(metavar="DEVICE", help="Only results of this device, such as gpu:0.")
     ] = None,
     sort: Annotated[
-        str | None, typer.Option(metavar="of-peak", help="All in one list, the furthest below its peak first.")
+        str | None, typer.Option(metavar="of-peak", help="One list of all results, furthest below peak first.")
     ] = None,
     form: FormatName = None,
     as_json: AsJson = False,

@@ -19,10 +19,10 @@ workloads = typer.Typer(
 )
 app.add_typer(workloads, name="app")
 
-Ranks = Annotated[str | None, typer.Option(help="How many: 4, or 2,4,8; default: one on each GPU.")]
-Interfaces = Annotated[str | None, typer.Option("--interface", help="Of mpi, xccl, direct; default: all.")]
+Ranks = Annotated[str | None, typer.Option(help="Number of ranks: 4, or 2,4,8; default: one on each GPU.")]
+Interfaces = Annotated[str | None, typer.Option("--interface", help="Interfaces: mpi, xccl, direct; default: all.")]
 Memories = Annotated[
-    str | None, typer.Option("--memory", help="Of the messages' buffers: device,pinned,registered,managed,pageable.")
+    str | None, typer.Option("--memory", help="Memory of the buffers: device,pinned,registered,managed,pageable.")
 ]
 Staging = Annotated[
     str | None, typer.Option(help="MPI is given the buffers (none), or they are copied through the host (full).")
@@ -47,7 +47,7 @@ def halo(
         ),
     ] = None,
     cells: Annotated[str | None, typer.Option(help="Cells in the place of a deck: 960x960.")] = None,
-    steps: Annotated[int | None, typer.Option(help="Of the application; default 87.")] = None,
+    steps: Annotated[int | None, typer.Option(help="Time steps; default 87.")] = None,
     ranks: Ranks = None,
     interface: Interfaces = None,
     memory: Memories = None,
@@ -64,10 +64,14 @@ def halo(
 def particles(
     options: RunOptions,
     deck: Annotated[str | None, typer.Option(help="problem-1 (default) or problem-2.")] = None,
-    count: Annotated[int | None, typer.Option("--particles", help="Of all ranks; default: the deck's.")] = None,
-    grid: Annotated[str | None, typer.Option(help="Of ranks: 2x2x1; default: as near to a cube as can be.")] = None,
-    cycles: Annotated[int | None, typer.Option(help="Of the application; default 10.")] = None,
-    termination: Annotated[str | None, typer.Option(help="Its test: blocking (default) or non-blocking.")] = None,
+    count: Annotated[
+        int | None, typer.Option("--particles", help="Particles of all ranks; default: the deck's.")
+    ] = None,
+    grid: Annotated[str | None, typer.Option(help="Ranks in x, y and z: 2x2x1; default: nearest to a cube.")] = None,
+    cycles: Annotated[int | None, typer.Option(help="Cycles; default 10.")] = None,
+    termination: Annotated[
+        str | None, typer.Option(help="Termination test: blocking (default) or non-blocking.")
+    ] = None,
     ranks: Ranks = None,
     interface: Interfaces = None,
     memory: Memories = None,
@@ -92,7 +96,7 @@ def pattern_(
     order: Order = None,
     listen: Listen = None,
 ) -> int:
-    """What your application sends, from a file: which interface and memory make it fastest, and what bounds it?"""
+    """Your application's messages, from a file: which interface and memory make them fastest, and what bounds them?"""
     words = locals()
     return _carry_out("pattern", file=str(words.pop("file")), **words)
 
@@ -120,14 +124,14 @@ def order(
         str, typer.Argument(metavar="halo|FILE", help="The application, or a matrix or .csv of its messages.")
     ],
     run_file: Annotated[Path, typer.Argument(metavar="RUN", help="A run with all pairs of devices: suite peer.")],
-    ranks: Annotated[int, typer.Option(min=2, max=4096, help="Of halo: how many.")] = 4,
-    cells: Annotated[str, typer.Option(help="Of halo: cells in x and y.")] = "61440x30720",
-    steps: Annotated[int, typer.Option(min=1, max=1_000_000, help="Of halo: how many.")] = 87,
+    ranks: Annotated[int, typer.Option(min=2, max=4096, help="Ranks of halo.")] = 4,
+    cells: Annotated[str, typer.Option(help="Cells of halo in x and y.")] = "61440x30720",
+    steps: Annotated[int, typer.Option(min=1, max=1_000_000, help="Time steps of halo.")] = 87,
     method: Annotated[str | None, typer.Option(help="What sends the messages, such as mpi; else the fastest.")] = None,
     output: Annotated[Path | None, typer.Option("-o", help="Write the order as Open MPI's rankfile.")] = None,
     as_json: AsJson = False,
 ) -> int:
-    """Which rank belongs on which device, by the paths as measured, and what that gains over the devices' own order."""
+    """Place ranks on devices by the measured paths, and show the gain over the devices' own order."""
     from linkscope.answers.questions import ask
     from linkscope.cli.answering import printed
     from linkscope.documents.whole_file import write_whole
