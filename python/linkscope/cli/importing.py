@@ -36,7 +36,7 @@ def take(path: Path, output: Path | None, wanted: Wanted, command: Sequence[str]
         console.print(notice, highlight=False, markup=False, soft_wrap=True)
     ok = len(found.with_status("ok"))
     origin = found.header["origin"]
-    what = f"{ok} of {len(found.rows)} cases have figures, imported from {origin['tool']} {origin['version']}".rstrip()
+    what = f"{ok} of {len(found.rows)} cases have results, imported from {origin['tool']} {origin['version']}".rstrip()
     console.print(
         f"wrote {found.path}: {what}; `linkscope show {found.path}` prints them",
         highlight=False,

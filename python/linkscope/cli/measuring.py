@@ -45,7 +45,7 @@ def carry_out(
     if form is not None:
         _check_form(form, None if options.dry_run else request, options)
     if options.report and options.output is not None and options.output == options.output.with_suffix(".html"):
-        raise LinkscopeError(f"--report writes the page to {options.output}, too: give the run file another ending")
+        raise LinkscopeError(f"--report would overwrite {options.output}: give the run file another ending")
     if options.dry_run:
         return dry_run(request or Request(launching=launching), out, options.as_json, form)
     if not options.resume and request is not None:
