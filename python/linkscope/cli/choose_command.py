@@ -19,7 +19,7 @@ def choose(
         ),
     ],
     full: Annotated[
-        bool, typer.Option("--full", help="Every task, and what every method takes at every size.")
+        bool, typer.Option("--full", help="Every task, and the time of every method at every size.")
     ] = False,
     table: Annotated[
         str | None, typer.Option(metavar="WORD", help="Only tasks with this word in their title: 'host to GPU'.")
@@ -28,8 +28,8 @@ def choose(
         str | None,
         typer.Option(
             "--export",
-            help="Write what another system loads: nccl-tuner, nccl-optimize, ompi-tuned, ompi-tuned-json, mpich, "
-            "inductor, ucx, ucc; or json or header for programs of your own.",
+            help="Write settings for another system: nccl-tuner, nccl-optimize, ompi-tuned, ompi-tuned-json, mpich, "
+            "inductor, ucx, ucc; or json or header for your programs.",
         ),
     ] = None,
     output: Annotated[Path | None, typer.Option("-o", "--output", help="The file that --export writes.")] = None,
