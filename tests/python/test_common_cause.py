@@ -219,3 +219,12 @@ def measured(rows: list[Row]) -> RunFile:
     run: RunFile = made.run(found=rows)
     node = {**run.header["node"], "modelled": False}
     return replace(run, header={**run.header, "node": node, "engine": {"backend": "host", "versions": {}}})
+
+
+def test_a_gpu_whose_host_paths_are_slow_alone_is_blamed_though_all_at_once_are_not() -> None:
+    """Flows of all GPUs at once that kept their speed speak against every part of it, and for none elsewhere."""
+    healthy, ends = recorded.healthy(), {"gpu:1", "numa:0"}
+    alone = tuple(row for row in healthy.rows if all(set(planted.ends(flow)) == ends for flow in row.case["flows"]))
+    slow = {row.id: row for row in planted.slowed(replace(healthy, rows=alone), lambda flow: True, 0.5).rows}
+    found = compare([healthy], [replace(healthy, rows=tuple(slow.get(row.id, row) for row in healthy.rows))])
+    assert (only(found).where, only(found).facts["kind"], only(found).facts["count"]) == (("gpu:1",), "gpu", len(slow))

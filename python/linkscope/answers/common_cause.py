@@ -154,6 +154,9 @@ def _of_direction(verdict: str, known: Frame, things: _Things) -> Iterator[Blame
         has = things.has(number)
         found.append(_blamed(number, left.filter(has), others, things))
         left = left.filter(~has)
+    if left.height > MOST_ALONE and (shared := _shared(left, things, shared_by_all)) is not None:
+        found.append(_blamed(shared, left, others, things))
+        left = left.clear()
     alone = [_cause(_alone(left[row]), left[row]) for row in range(left.height)] if left.height <= MOST_ALONE else []
     if left.height and len({one.thing for one in alone}) < left.height:
         alone = [_cause(None, left)]
@@ -179,6 +182,17 @@ def _best(left: Frame, others: Frame, things: _Things, excluded: set[int]) -> in
         for number, score in eligible.select("thing", f_measure.alias("score")).iter_rows()
     ]
     return min(ranked)[2] if ranked else None
+
+
+def _shared(left: Frame, things: _Things, excluded: set[int]) -> int | None:
+    """Return the smallest pair of devices or GPU that all of ``left`` have, though many others that have it did not
+    change; None where they have neither. A pair that is slow alone is named, even if all GPUs at once are not slower.
+    """
+    held = things.frame.join(left.select("kind_number").unique(), on="kind_number")
+    every = held.group_by("thing").agg(polars.len().alias("count"), polars.col("share").min())
+    whole = every.filter(polars.col("count") == left["kind_number"].n_unique(), polars.col("share") == 1.0)["thing"]
+    shared = [one for one in whole if one not in excluded and things.all[one].kind in ("path", "pair", "gpu")]
+    return min(shared, key=lambda one: things.all[one], default=None)
 
 
 def _against(others: Frame, pairs: Frame) -> Frame:
