@@ -22,6 +22,7 @@ from linkscope.cli import main
 from linkscope.errors import LinkscopeError
 from linkscope.importers.imported_run import Wanted, import_file
 from linkscope.machine.node import Device
+from linkscope.messages.catalog import problem
 from linkscope.results.replicates import folded
 from linkscope.results.row import Row
 from linkscope.results.run_file import RunFile
@@ -211,6 +212,15 @@ def test_runs_without_a_common_result_are_refused() -> None:
         with pytest.raises(LinkscopeError) as refused:
             compare(*sides)
         assert refused.value.exit_code == 2
+
+
+def test_a_base_without_results_is_refused_by_its_name() -> None:
+    base, new = runs()
+    lines = [{**row.raw, "status": "skipped", "reason": "no GPU"} for row in base.rows]
+    nothing = replace(base, rows=tuple(map(Row.from_json, lines)))
+    with pytest.raises(LinkscopeError) as refused:
+        compare([nothing], [new])
+    assert str(refused.value) == str(problem("compare.nothing-measured", path=str(base.path)))
 
 
 def test_where_nothing_is_common_the_nearest_cases_say_in_what_they_differ(tmp_path: Path) -> None:

@@ -58,6 +58,9 @@ def nothing_common(base: Sequence[Run], new: Sequence[Run]) -> LinkscopeError:
     files = {"base": str(base[0].path), "new": str(new[0].path)}
     if len({bool(run.results["modelled"].any()) for run in (*base, *new)}) > 1:
         return problem("compare.nothing-modelled", **files)
+    for side in (base, new):
+        if not any((run.results["status"] == "ok").any() for run in side):
+            return problem("compare.nothing-measured", path=str(side[0].path))
     sides = [dict.fromkeys(tuple(name.split("/")[:-1]) for name in _outcomes(side)["id"]) for side in (base, new)]
     pairs = [(a, b) for a in sides[0] for b in sides[1] if len({*a} & {*b}) >= FEWEST_SHARED]
     if not pairs:
