@@ -15,15 +15,19 @@ from typing import Any
 import modelled_run as made
 import pytest
 from jsonschema_rs import Draft202012Validator
+from recorded import cut_short
 from tuned_run import KIB, SIZES, line, nccl, open_mpi, rows, run
 from typer.testing import CliRunner
 
+from linkscope.answers.answer import Outcome
+from linkscope.answers.run_head import run_head
 from linkscope.cli import main
 from linkscope.cli.main import app
 from linkscope.codecs.tuner import formats
 from linkscope.codecs.tuner.formats import FORMATS, REFUSED
 from linkscope.errors import LinkscopeError
 from linkscope.figures.run import Run
+from linkscope.messages.catalog import sentence
 from linkscope.results.row import Row
 from linkscope.results.run_file import RunFile
 
@@ -338,3 +342,15 @@ def test_what_a_run_file_sets_is_written_only_where_it_is_a_setting(value: str) 
 def test_the_help_names_every_format() -> None:
     shown = CliRunner().invoke(app, ["choose", "--help"], env={"COLUMNS": "200"}).output
     assert set(FORMATS) <= set(re.findall(r"[a-z-]+", re.sub(r"-\n\s+", "-", shown)))
+
+
+def test_a_file_written_of_a_run_that_was_cut_short_is_no_success(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    cut, written = cut_short(tmp_path), tmp_path / "choices.json"
+    with pytest.raises(SystemExit) as left:
+        main(["choose", str(cut), "--export", "json", "-o", str(written)])
+    assert left.value.code == Outcome.UNTESTED.exit_code
+    (said,) = (one for one in run_head(Run.of(cut)).findings if one.code == "run.cut-short")
+    assert sentence(said) in capsys.readouterr().err
+    assert json.loads(written.read_text())["choices"]

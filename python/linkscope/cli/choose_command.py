@@ -36,11 +36,14 @@ def choose(
     as_json: AsJson = False,
 ) -> int:
     """Which method is fastest for each movement, memory and size? Exit code 3 where nothing can be answered."""
+    from linkscope.answers.answer import Outcome
+    from linkscope.answers.run_head import run_head
     from linkscope.cli.answering import answer
     from linkscope.codecs.tuner.formats import export
     from linkscope.documents.whole_file import write_whole
     from linkscope.figures.run import Run
-    from linkscope.messages.catalog import problem
+    from linkscope.messages.catalog import problem, sentence
+    from linkscope.messages.finding import Level
     from linkscope.results.run_files import named
 
     if (export_as is None) != (output is None):
@@ -52,4 +55,7 @@ def choose(
         return answer("choose", *runs, out=out(), form="json" if as_json else "text", full=full, table=table)
     write_whole(output, export(export_as, *runs))
     err().print(f"wrote {output}", highlight=False)
-    return 0
+    heads = [run_head(run) for run in runs]
+    for found in (one for head in heads for one in head.findings if one.level is not Level.NOTE):
+        err().print(f"{found.facts['run']}: {sentence(found)}", highlight=False, markup=False, soft_wrap=True)
+    return Outcome.UNTESTED.exit_code if any(head.cut_short for head in heads) else 0
