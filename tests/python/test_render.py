@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import replace
 
 import polars
+import pytest
 import recorded
 
 from linkscope.answers.answer import Answer, Column, Kind, Table
@@ -14,6 +16,7 @@ from linkscope.answers.tables import tables
 from linkscope.figures.run import Run
 from linkscope.messages.finding import note
 from linkscope.render import cells, render
+from linkscope.render.terminal import cases as cases_of
 
 
 def _answer(*shown: Table) -> Answer:
@@ -64,3 +67,12 @@ def test_a_line_follows_its_group() -> None:
 def test_json_has_the_rows_of_all_tables_with_one_key() -> None:
     answer = _answer(_matrix(2), replace(_matrix(2), detail=True))
     assert len(json.loads(render(answer, "json"))["tables"]["tables.matrix"]) == 8
+
+
+@pytest.mark.parametrize(
+    ("counts", "numbers"),
+    [({"ok": 266}, ["266"]), ({"ok": 177, "failed": 89}, ["177", "266"]), ({"ok": 0, "failed": 9, "skipped": 3}, [])],
+)
+def test_a_head_counts_no_failed_case_as_verified(counts: dict[str, int], numbers: list[str]) -> None:
+    head = run_head(Run.of(recorded.HEALTHY))
+    assert re.findall(r"\d+", cases_of(replace(head, **counts))) == numbers
