@@ -290,6 +290,16 @@ def test_a_slow_path_decides_before_one_that_is_unclear(healthy: RunFile) -> Non
     assert explain(run).outcome is Outcome.FAILS
 
 
+def test_a_run_without_results_says_why_its_cases_were_skipped() -> None:
+    healthy = recorded.healthy()
+    lines = [{**row.raw, "status": "skipped", "reason": "no GPU"} for row in healthy.rows]
+    skipped = replace(healthy, rows=tuple(map(Row.from_json, lines)))
+    answer = ask("explain", skipped)
+    assert (answer.outcome, answer.headline.code) == (Outcome.UNTESTED, "explain.no-results")
+    (why,) = (one.facts for one in answer.findings if one.code == "show.skipped")
+    assert (why["skipped"], why["cases"], why["reason"]) == (len(healthy.rows), len(healthy.rows), "no GPU")
+
+
 def test_a_run_that_was_cut_short_is_never_normal(tmp_path: Path) -> None:
     answer = ask("explain", recorded.cut_short(tmp_path))
     assert (answer.outcome, answer.exit_code) == (Outcome.UNTESTED, 3)

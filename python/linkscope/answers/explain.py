@@ -13,7 +13,14 @@ from linkscope.answers.causes import Line, RunSurroundings, checks, clocks
 from linkscope.answers.checked_results import PEERS_SOURCE, checked_results
 from linkscope.answers.expectation import missing
 from linkscope.answers.explain_tables import of_problem, of_results, slowest, steps
-from linkscope.answers.not_checked import failed_cases, model_headline, model_next, no_verdict, not_checked
+from linkscope.answers.not_checked import (
+    failed_cases,
+    model_headline,
+    model_next,
+    no_verdict,
+    not_checked,
+    skipped_cases,
+)
 from linkscope.answers.problems import Slowdown, problems
 from linkscope.answers.references import SWITCHED
 from linkscope.answers.run_head import RunHead, run_head
@@ -154,6 +161,8 @@ def _findings(found: Explained, headline: Finding) -> tuple[list[Finding], list[
     shown = [one for one in found.head.findings if one.code.partition(".")[2] not in causes]
     hidden: list[Finding] = []
     shown += found.failed
+    if not found.lines:
+        shown += skipped_cases(found.run)
     for number, problem in enumerate(found.problems):
         into = shown if number < SHOWN else hidden
         where = place(problem, found.around.gpus)

@@ -14,11 +14,13 @@ import polars
 from linkscope.answers.causes import Line, gpus_of
 from linkscope.answers.expectation import missing
 from linkscope.answers.references import SATURATED, collectives_known_from
+from linkscope.answers.show_details import reason_of
 from linkscope.documents.yaml_file import read_yaml
 from linkscope.figures.columns import RATE, TIME
 from linkscope.figures.run import Run
 from linkscope.machine.described import is_packaged, load_machine, machines_with
 from linkscope.messages.finding import Finding, error, note
+from linkscope.messages.methods import method_name
 from linkscope.results.row import origin_name
 
 _NUMBER = re.compile(r"\d+")
@@ -59,6 +61,20 @@ def failed_cases(run: Run) -> Iterator[Finding]:
         where = tuple(sorted(set.intersection(*(gpus for _, _, gpus in some))))
         made = error("explain.failed-at" if where else "explain.failed-cases", failed=len(some), reason=some[0][1])
         yield replace(made, where=where, results=tuple(name for name, _, _ in some))
+
+
+def skipped_cases(run: Run) -> Iterator[Finding]:
+    """Yield how many cases were skipped, by which methods or why; nothing where none was."""
+    skipped = run.file.with_status("skipped")
+    if not skipped:
+        return
+    counts = {"skipped": len(skipped), "cases": len(run.header["plan"]["ids"])}
+    if run.modelled:
+        methods = list(dict.fromkeys(method_name(row.case["flows"][0]["method"], run.library) for row in skipped))
+        yield note("show.not-modelled", **counts, methods=methods)
+        return
+    reason, _ = Counter(map(reason_of, skipped)).most_common(1)[0]
+    yield note("show.skipped", **counts, reason=reason)
 
 
 def no_verdict(run: Run, by_peers: Sequence[Line], left_out: Mapping[str, int]) -> Finding:

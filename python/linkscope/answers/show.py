@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from shlex import quote
@@ -14,13 +13,13 @@ import polars
 
 from linkscope.answers.answer import Answer, Column, Kind, Outcome, Table
 from linkscope.answers.movements import FEW_ROWS, MoveRow, blocks, by_tier, taken_apart
+from linkscope.answers.not_checked import skipped_cases
 from linkscope.answers.questions import ask
 from linkscope.answers.run_head import RunHead, nvls_off, run_head
 from linkscope.answers.show_details import (
     departures,
     hosts,
     provenance,
-    reason_of,
     reasons,
     remarks,
     slowest_members,
@@ -31,7 +30,6 @@ from linkscope.figures.columns import ABOVE_PEAK
 from linkscope.figures.run import Run
 from linkscope.messages.catalog import commands, message, problem, sentence
 from linkscope.messages.finding import Finding, Level, note
-from linkscope.messages.methods import method_name
 from linkscope.messages.near_names import near_names
 
 ROOM = 24
@@ -157,13 +155,7 @@ def _details(run: Run, results: polars.DataFrame) -> Iterator[Table]:
 
 def _notes(run: Run, head: RunHead, results: polars.DataFrame) -> Iterator[Finding]:
     """Yield what a reader of the first screen must know of its results."""
-    skipped = [row for row in run.rows.values() if row.status == "skipped"]
-    facts = {"skipped": len(skipped), "cases": head.cases}
-    if skipped and head.modelled:
-        methods = dict.fromkeys(method_name(row.case["flows"][0]["method"], run.library) for row in skipped)
-        yield note("show.not-modelled", **facts, methods=list(methods))
-    elif skipped:
-        yield note("show.skipped", **facts, reason=Counter(map(reason_of, skipped)).most_common(1)[0][0])
+    yield from skipped_cases(run)
     above = results.filter(polars.col("of_peak") > ABOVE_PEAK)["id"].unique().to_list()
     if above:
         yield replace(note("show.above-peak", count=len(above)), results=tuple(above))
