@@ -76,7 +76,7 @@ def test_on_a_switch_the_peak_of_the_bus_bandwidth_is_a_gpus_link(kind: str) -> 
 def test_in_a_mesh_a_member_uses_all_its_links() -> None:
     paths = Paths(load_machine("mi300x"))
     assert Collective("all-gather", tuple(f"gpu:{i}" for i in range(8))).bus_peak(paths) == (
-        350.0, "limited by links into gpu:0",
+        350.0, "into:gpu:0",
     )  # fmt: skip
 
 
@@ -85,8 +85,8 @@ def test_the_least_connected_member_decides() -> None:
     paths = Paths(load_machine("frontier"))
     found = Collective("all-gather", ("gpu:0", "gpu:1", "gpu:2")).bus_peak(paths)
     assert found is not None
-    assert found[1] == "limited by links into gpu:2"
-    assert Collective("broadcast", ("gpu:0", "gpu:1")).bus_peak(paths) == (200.0, "limited by links out of gpu:0")
+    assert found[1] == "into:gpu:2"
+    assert Collective("broadcast", ("gpu:0", "gpu:1")).bus_peak(paths) == (200.0, "out-of:gpu:0")
 
 
 def test_members_that_share_a_device_have_no_known_peak() -> None:

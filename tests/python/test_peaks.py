@@ -59,7 +59,10 @@ def test_an_exchange_moves_both_ways_and_its_half_is_one() -> None:
 def test_the_reason_names_what_limits() -> None:
     found = peak(row([made.flow("numa:0", "gpu:1")], "first").case, "first", PATHS)
     assert found is not None
-    assert "numa:0>gpu:1" in found.why
+    assert found.why == "numa:0>gpu:1"
+    local = peak(row([made.flow("gpu:0", "gpu:0")], "touched").case, "touched", PATHS)
+    assert local is not None
+    assert local.why == "memory:gpu:0"
 
 
 def test_an_unknown_link_has_no_peak_and_no_share() -> None:

@@ -40,7 +40,7 @@ class Collective:
         return factors[self.kind] * (n - 1) / n if self.kind in factors else 1.0
 
     def bus_peak(self, paths: Paths) -> tuple[float, str] | None:
-        """GB/s that no bus bandwidth can exceed by any algorithm, and whose links say so; None where that is unknown.
+        """GB/s that no bus bandwidth can exceed by any algorithm, and the limit, "into:gpu:0"; None where unknown.
 
         A member must take in, or send, the blocks of all others (with a root: all of it), over its own links on the
         ways from and to them; the member with the least decides. In an all-reduce all members together move two such
@@ -52,7 +52,7 @@ class Collective:
         if self.kind == "all-reduce":
             return self._all_reduce_peak(paths)
         wanted = [(member, way) for index, member in enumerate(self.members) for way in self._ways(index)]
-        rates = [(self._rate(paths, member, way), f"limited by links {way} {member}") for member, way in wanted]
+        rates = [(self._rate(paths, member, way), _limit(way, member)) for member, way in wanted]
         return _least(rates)
 
     def _all_reduce_peak(self, paths: Paths) -> tuple[float, str] | None:
@@ -61,9 +61,9 @@ class Collective:
             rates = [self._rate(paths, member, way) for member in self.members]
             known = [rate for rate in rates if rate is not None]
             mean = sum(known) / len(known) if len(known) == len(rates) else None
-            bounds.append((mean, f"limited by links {way} all members"))
+            bounds.append((mean, _limit(way, "members")))
             bounds += [
-                (None if rate is None else rate * self.bus_factor, f"limited by links {way} {member}")
+                (None if rate is None else rate * self.bus_factor, _limit(way, member))
                 for member, rate in zip(self.members, rates, strict=True)
             ]
         return _least(bounds)
@@ -84,6 +84,10 @@ class Collective:
         peaks = [paths.links[link].link.peak_gbps for link in nearest]
         known = [peak for peak in peaks if peak is not None]
         return sum(known) if len(known) == len(peaks) else None
+
+
+def _limit(way: str, member: str) -> str:
+    return f"{way.replace(' ', '-')}:{member}"
 
 
 def _least(bounds: list[tuple[float | None, str]]) -> tuple[float, str] | None:

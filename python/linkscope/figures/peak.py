@@ -14,12 +14,12 @@ Json = dict[str, Any]
 
 OF_ALL = ("sum", "aggregate", "touched")
 """Figures of all flows of a case together, as labels name them."""
-NAMED_BINDINGS = 3
 
 
 @dataclass(frozen=True)
 class Peak:
-    """Payload GB/s, comparable with the result; ``why`` names what limits it.
+    """Payload GB/s, comparable with the result; ``why`` names what limits it, in words of
+    links ("numa:0>gpu:1"), memories ("memory:gpu:0") and all links of a member ("into:gpu:0", "out-of:members").
 
     ``touches``: bytes read and written for each byte of payload, by which the peak is to be multiplied and for which
     alone it holds; 0 where it is as it is.
@@ -117,6 +117,4 @@ def _lanes(case: Json, measured: list[int]) -> int:
 
 
 def _why(binding: tuple[str, ...]) -> str:
-    named = ", ".join(binding[:NAMED_BINDINGS])
-    rest = len(binding) - NAMED_BINDINGS
-    return f"limited by {named} and {rest} more" if rest > 0 else f"limited by {named}"
+    return " ".join(one.replace("memory of ", "memory:") for one in binding)

@@ -46,10 +46,9 @@ def peaks(results: polars.DataFrame) -> polars.DataFrame:
 
 
 def _binding() -> polars.Expr:
-    """Return "numa>gpu" or "memory of gpu", out of the words of ``bound_by``."""
-    words = polars.col("bound_by").str.replace_all(r":\d+", "")
-    words = words.str.replace("limited by ", "").str.replace(r" and \d+ more$", "").str.replace_all("switch:", "")
-    return words.str.split(", ").list.unique(maintain_order=True).list.join(", ")
+    """Return the limits without the numbers of devices: "numa>gpu, memory:gpu"."""
+    words = polars.col("bound_by").str.replace_all(r":\d+", "").str.replace_all("switch:", "")
+    return words.str.split(" ").list.unique(maintain_order=True).list.join(", ")
 
 
 def _conclude(frame: polars.DataFrame) -> Finding:
