@@ -344,7 +344,7 @@ def test_a_described_node_plays_processes_as_one_and_each_line_once() -> None:
     assert "processes" not in planned.case
     assert planned.case["labels"]["series"] == "4 GPUs, xccl-collective"
     (odd,) = expand([suite_of({**row, "parameters": {"form": "odd"}})], described, catalog, Selection())
-    assert odd.skip == "the model has no form: odd"
+    assert odd.skip == "no data for form=odd"
 
 
 def test_collectives_take_time_that_grows_with_members_and_processes() -> None:

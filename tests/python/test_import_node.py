@@ -131,9 +131,9 @@ def test_nvls_is_not_asked_of_sizes_of_which_nothing_is_known(tmp_path: Path) ->
 @pytest.mark.parametrize(
     ("name", "option", "word"),
     [
-        ("nvbandwidth-0.8-h200.txt", "on", "no figures of NCCL"),
+        ("nvbandwidth-0.8-h200.txt", "on", "no results of NCCL"),
         ("nvbandwidth-0.8-h200.txt", "perhaps", "on or off"),
-        ("nccl-tests-rccl.csv", "on", "RCCL's figures"),
+        ("nccl-tests-rccl.csv", "on", "results of RCCL"),
     ],
 )
 def test_nothing_is_said_of_nccl_where_it_was_not_called(tmp_path: Path, name: str, option: str, word: str) -> None:

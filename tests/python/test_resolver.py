@@ -47,5 +47,5 @@ def test_of_a_long_list_the_first_are_looked_up(asked: list[str]) -> None:
 def test_a_dry_run_names_hosts_without_an_address_and_goes_on(bench: Bench, asked: list[str]) -> None:
     ended = bench.cli("run", bench.suite, "--hosts", "a:4,no1:4", "--dry-run")
     assert ended.code == 0
-    assert ended.out.startswith("no1: ")
+    assert "no1" in ended.out
     assert "no1" not in bench.cli("run", bench.suite, "--hosts", "a:4", "--dry-run").out

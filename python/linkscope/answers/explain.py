@@ -22,11 +22,11 @@ from linkscope.answers.not_checked import (
     skipped_cases,
 )
 from linkscope.answers.problems import Slowdown, problems
-from linkscope.answers.references import SWITCHED
 from linkscope.answers.run_head import RunHead, run_head
 from linkscope.figures.columns import RATE
 from linkscope.figures.run import Run
 from linkscope.messages.finding import Finding, Level, note
+from linkscope.results.remarks import NVLS_FREE
 
 SHOWN = 3
 """Problems on the first screen."""
@@ -125,7 +125,7 @@ def _verdict(found: Explained) -> tuple[Outcome, Finding]:
     if found.unclear:
         first = found.unclear[0]
         if all(line["maybe_faster"] for line in found.unclear):
-            unsaid = first["origin"] and not any(SWITCHED in one for one in first["notes"])
+            unsaid = first["origin"] and not any(NVLS_FREE in one for one in first["notes"])
             code = "explain.maybe-nvls-import" if unsaid else "explain.maybe-nvls"
             return Outcome.UNCLEAR, note(code, collective=first["collective"])
         return Outcome.UNCLEAR, note("explain.unclear", unclear=len(found.unclear), checked=len(found.lines))

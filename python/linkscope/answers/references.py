@@ -13,6 +13,7 @@ from linkscope.figures.run import Run
 from linkscope.machine.expected import ExpectedCollective, expected, expected_collective, expected_latency
 from linkscope.machine.nominal import NVSWITCH
 from linkscope.machine.traits import memory_traits, method_traits
+from linkscope.results.remarks import NVLS_FREE, NVLS_NONE, NVLS_OFF
 
 Line = dict[str, Any]
 
@@ -21,8 +22,6 @@ SATURATED = 256 << 20
 LEAST_GBPS = 1e-3
 """Line rate below which a topology says nothing."""
 _ON_GPUS = ("gpu-large", "gpu")
-SWITCHED, _UNSWITCHED = "as it chooses", ("NCCL_NVLS_ENABLE=0", "no NVLink SHARP")
-"""Parts of an engine's notes: NCCL was free to reduce in the GPU switch (NVLS), or was not."""
 SCHEMA: dict[str, Any] = {
     "key": polars.UInt32,
     **dict.fromkeys(("kind", "link", "known_source"), polars.String),
@@ -144,10 +143,10 @@ def _collectives(run: Run, frame: polars.DataFrame) -> Iterator[Line]:
             one if one and size >= one.from_bytes else None
             for one in _of_collective(run, members, way["link"], method, collective)
         )
-        known = by_switch if by_switch and any(SWITCHED in one for one in notes) else by_links
+        known = by_switch if by_switch and any(NVLS_FREE in one for one in notes) else by_links
         if known is None:
             continue
-        off = any(part in one for one in notes for part in _UNSWITCHED)
+        off = any(part in one for one in notes for part in (NVLS_OFF, NVLS_NONE))
         yield {
             **{**way, "key": key, "kind": "collective", "gpus": members, "known": known.share * way["line_gbps"]},
             **{"known_tolerance": known.tolerance, "known_source": known.source},

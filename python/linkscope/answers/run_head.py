@@ -14,9 +14,9 @@ from linkscope.figures.run import Run
 from linkscope.machine.doctor import examine
 from linkscope.messages.finding import Finding, Level, error, note, warning
 from linkscope.results.other_sizes import sizes_of_their_own
+from linkscope.results.remarks import NVLS_OFF
 from linkscope.results.row import origin_name
 
-_NVLS_OFF = "NCCL_NVLS_ENABLE=0"
 """Part of an engine's notes."""
 
 
@@ -113,7 +113,7 @@ def _disturbed(run: Run) -> Iterator[Finding]:
 def nvls_off(run: Run) -> Iterator[Finding]:
     """Yield that NCCL ran without reductions in the GPU switch because the user forbade them."""
     by_library = run.results.filter(polars.col("method").str.starts_with("xccl"))["notes"]
-    if any(_NVLS_OFF in text for text in by_library.explode().drop_nulls().unique()):
+    if any(NVLS_OFF in text for text in by_library.explode().drop_nulls().unique()):
         yield warning("run.nvls-off", library=run.library)
 
 

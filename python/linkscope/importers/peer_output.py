@@ -17,6 +17,7 @@ from linkscope.documents.escaped import escaped
 from linkscope.documents.typed import typed
 from linkscope.errors import LinkscopeError
 from linkscope.messages.finding import Finding
+from linkscope.results.remarks import NVLS_FREE, NVLS_NONE
 from linkscope.results.row import Stats
 
 Form = TypeVar("Form")
@@ -92,10 +93,10 @@ class PeerOutput:
 
 
 NVLS = {
-    "on": "NCCL chose whether to use NVLink SHARP (--nvls on)",
-    "off": "NCCL without NVLink SHARP (--nvls off)",
+    "on": f"{NVLS_FREE} (--nvls on)",
+    "off": f"{NVLS_NONE} (--nvls off)",
 }
-"""What a figure's notes say where the user said it, as those of linkscope's own runs do."""
+"""What the notes of a result say where the user said it, as those of linkscope's own runs do."""
 
 
 @dataclass(frozen=True)

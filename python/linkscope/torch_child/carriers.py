@@ -169,7 +169,9 @@ def gpu_problem(library: Any, memory_kinds: str) -> str | None:
         if any(ctypes.c_bool.in_dll(library, name) for name in asked):
             return None
     return (
-        f"it takes no GPU memory, says {', '.join(asked)}" if asked else "it does not say whether it takes GPU memory"
+        f"it takes no GPU memory, says {', '.join(asked)}"
+        if asked
+        else "it offers no way to ask whether it takes GPU memory"
     )
 
 
