@@ -24,7 +24,9 @@ def brief(value: float) -> str:
 
 
 def percent(share: float) -> str:
-    """Return "88%" of 0.88; below 10% one decimal unless that is 0: "5.5%", "6%", "<0.1%"."""
+    """Return "88%" of 0.88; below 10% one decimal unless that is 0: "5.5%", "6%", "<0.1%". From ten times on "14x"."""
+    if share >= _LARGE_CHANGE:
+        return factor(share)
     value = abs(share) * 100
     sign = "-" if share < 0 else ""
     if value >= 9.95:
