@@ -228,7 +228,7 @@ def test_started_as_ranks_linkscope_leads_from_rank_0(multi_run: MultiRun, mpiex
     if group["notes"]:  # bound by its launcher, as the notes say
         allowed = {one["rank"]: one["allowed"] for one in multi_run.joined}
         assert {one["rank"]: one["cpus"] for one in group["processes"]} == allowed
-    assert "Copies" in out  # rank 0 alone prints the tables
+    assert "4 cases" in out  # rank 0 alone prints the screen
 
 
 def test_as_many_ranks_as_no_case_wants_are_refused(multi_run: MultiRun, mpiexec: Path) -> None:
