@@ -16,7 +16,7 @@ from linkscope.messages.finding import Finding, note
 
 Json = dict[str, Any]
 
-_DEVICE = {"name": Kind.WORD, "numa": Kind.COUNT, "pci": Kind.WORD, "memory_bytes": Kind.SIZE}
+_DEVICE = {"model": Kind.WORD, "numa": Kind.COUNT, "pci": Kind.WORD, "memory_bytes": Kind.SIZE}
 _DEVICES = {"device": Kind.WORD, **_DEVICE, "memory_gbps": Kind.NUMBER, "cpus": Kind.WORD}
 _LINKS = {"between": Kind.WORD, "kind": Kind.WORD, "tier": Kind.WORD, "lanes": Kind.COUNT, "peak_gbps": Kind.NUMBER}
 _TYPES = {Kind.COUNT: polars.Int64, Kind.SIZE: polars.Int64, Kind.NUMBER: polars.Float64}
@@ -71,7 +71,7 @@ def ranges(numbers: Sequence[int]) -> str:
 
 
 def _device(device: Device) -> Json:
-    found = {name: getattr(device, name) for name in ("name", "numa", "pci", "memory_gbps")}
+    found = {"model": device.name, **{name: getattr(device, name) for name in ("numa", "pci", "memory_gbps")}}
     return {"device": device.id, **found, "memory_bytes": device.whole_memory_bytes, "cpus": ranges(device.cpus)}
 
 

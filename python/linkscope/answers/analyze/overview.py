@@ -40,5 +40,5 @@ def answer(run: Run, questions: Sequence[str] = ()) -> Answer:
         tables=tuple(
             replace(table, detail=table.detail or not questions) for one in known.values() for table in one.tables
         ),
-        next=(note("analyze.next", question=next(iter(known))),) if known and not questions else (),
+        next=(note("analyze.next", path=str(run.path), question=next(iter(known))),) if known and not questions else (),
     )
