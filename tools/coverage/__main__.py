@@ -1,4 +1,4 @@
-"""Coverage: which suite row covers what other tools and studies measure, and where it has been run.
+"""Coverage: which test covers what other tools and studies measure, and where it has been run.
 
     python tools/coverage                       writes docs/coverage.md anew
     python tools/coverage --record RUN...       takes what run files show into evidence.jsonl, then writes the page

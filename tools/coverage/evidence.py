@@ -1,4 +1,4 @@
-"""Evidence: which suite rows have run on which hardware, out of run files."""
+"""Evidence: which tests have run on which hardware, out of run files."""
 
 from __future__ import annotations
 

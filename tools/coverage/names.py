@@ -19,7 +19,7 @@ NAMES = Path(__file__).resolve().parent / "names.yaml"
 
 @dataclass(frozen=True)
 class Group:
-    """One tool's or study's names: name -> why it cannot be had, None where suite rows are to cover it."""
+    """One tool's or study's names: name -> why it cannot be had, None where tests are to cover it."""
 
     title: str
     source: str

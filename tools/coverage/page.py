@@ -1,4 +1,4 @@
-"""The page docs/coverage.md: each name, the command that measures it, the suite rows that cover it, and its state."""
+"""The page docs/coverage.md: each name, the command that measures it, the tests that cover it, and its state."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ The benchmarks of other tools and studies by their own names, each with the comm
 its user types first, as in [from-other-tools.md](from-other-tools.md), and what measures all of its names:
 """
 _STATES = """
-Further down each benchmark has its command, with the suite rows that measure it where the command measures more, and
+Further down each benchmark has its command, with the tests that measure it where the command measures more, and
 its **state**:
 
-- **run**: a suite row that covers it has verified figures from hardware. Node, date and number of cases are given.
-  Not every case must have run: some suite rows over several GPUs have run on one only, and names of a HIP build count
-  as run where the suite row that they share with the CUDA build has run on NVIDIA GPUs.
-- **compiled**: the methods of its suite rows compile, but no recorded run on hardware has figures yet.
+- **run**: a test that covers it has verified figures from hardware. Node, date and number of cases are given.
+  Not every case must have run: some tests over several GPUs have run on one only, and names of a HIP build count
+  as run where the test that they share with the CUDA build has run on NVIDIA GPUs.
+- **compiled**: the methods of its tests compile, but no recorded run on hardware has figures yet.
 - **none**: not available, for the given reason.
 
-`linkscope list suites NAME` says what each suite row measures; `--methods`, `--sizes` and `--devices` narrow a run.
+`linkscope list suites NAME` says what each test measures; `--methods`, `--sizes` and `--devices` narrow a run.
 This page is written by `python tools/coverage` from `tools/coverage/names.yaml`, the suites and
 `tools/coverage/evidence.jsonl`.
 """
@@ -85,7 +85,7 @@ def _suites(rows: Sequence[str]) -> list[str]:
 
 
 def command(rows: Sequence[str]) -> str:
-    """What measures these suite rows: no others where one word picks them, else with more, and they are named."""
+    """What measures these tests: no others where one word picks them, else with more, and they are named."""
     suites = _suites(rows)
     named = f"{_run(suites)}: {' '.join(f'`{row}`' for row in rows)}" if rows else ""
     if len(suites) != 1:
@@ -108,7 +108,7 @@ def _run(suites: Sequence[str], options: str = "") -> str:
 
 def _said(state: str, reason: str | None, rows: Sequence[str], evidence: Evidence) -> str:
     if state == NONE:
-        return f"none: {reason or 'no suite row'}"
+        return f"none: {reason or 'no test'}"
     shown = [one for row in rows for one in evidence.of(row)]
     if state == RUN:
         return "run: " + "; ".join(_on(node, shown) for node in dict.fromkeys(one.node for one in shown if one.ok))

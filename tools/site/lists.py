@@ -30,7 +30,7 @@ def suites() -> str:
             if extent.cases:
                 lines += [f"{extent.cases} cases, about {numbers.duration(extent.seconds)}.", ""]
             rows = [(row.name, row.title) for row in rows_of(suite)]
-            lines += table(("suite row", "what it measures"), [(f"`{name}`", cell(title)) for name, title in rows])
+            lines += table(("test", "what it measures"), [(f"`{name}`", cell(title)) for name, title in rows])
     return "\n".join(lines)
 
 
@@ -41,7 +41,7 @@ def rows_of(suite: Suite) -> list[SuiteRow | WorkloadRow]:
 
 def patterns() -> str:
     """How flows are laid out over devices."""
-    return listed("patterns", "Patterns", "How a suite row lays its flows out over the devices.")
+    return listed("patterns", "Patterns", "How a test lays its flows out over the devices.")
 
 
 def machines() -> str:

@@ -123,7 +123,7 @@ def _ranks(schedule: Schedule, devices: list[str], result: FlowResult) -> list[J
 def _loads(phases: Iterable[Phase], paths: Paths, devices: list[str], row: Row, seconds: float) -> list[Json]:
     """Return what each link carries of phases that took so long together, the busiest first.
 
-    Links are those between devices of one host; ranks on several hosts use links that nobody knows.
+    Links are those between devices of one host; ranks on several hosts use unknown links.
     """
     carried: Counter[str] = Counter()
     for phase in phases:

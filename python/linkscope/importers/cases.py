@@ -59,7 +59,7 @@ def claimed(peer: PeerOutput, node: Node, tests: Iterable[str]) -> list[tuple[se
 
 
 def within(case: Json, peer: PeerOutput) -> bool:
-    """Whether the tool ran on all GPUs of the case; of a tool that names no GPUs nobody knows, and it counts as so."""
+    """Whether the tool ran on all GPUs of the case; a tool that names no GPUs counts as so."""
     return not peer.gpus or all(int(gpu.removeprefix("gpu:")) < len(peer.gpus) for gpu in gpus_of(case))
 
 

@@ -90,7 +90,7 @@ class Rounds:
         return margin > self.precision and (within_reach or self._unknown(case))
 
     def _margin(self, case: PlannedCase) -> float:
-        """Of its figure so far; of one replicate alone nobody knows."""
+        """Of its figure so far; unknown of one replicate."""
         found = self._folded(case)
         return math.inf if found is None else found.margin
 

@@ -43,7 +43,7 @@ def expand(suites: Sequence[Suite], node: Node, catalog: EngineCatalog, selected
     """All cases of ``suites`` on ``node``, in the suites' order, ids unique.
 
     Rows whose kind of device the node lacks yield nothing; rows that want more devices than there are yield one
-    case that is skipped with the reason. Raises LinkscopeError for a method or memory that nobody knows, where there
+    case that is skipped with the reason. Raises LinkscopeError for an unknown method or memory, where there
     are more than MOST_CASES, and where nothing at all is left to run.
     """
     paths = Paths(node)
@@ -238,7 +238,7 @@ def _too_few(row: SuiteRow, candidates: Candidates) -> str:
 
 
 def _unsupported(row: SuiteRow, point: AxisPoint, catalog: EngineCatalog) -> str | None:
-    """Why the engine cannot run the point at all. Raises LinkscopeError for a name that nobody knows."""
+    """Why the engine cannot run the point at all. Raises LinkscopeError for an unknown name."""
     ends = (point.source, point.destination, *(end for b in row.background for end in (b.source, b.destination)))
     return unsupported(
         f"suite {row.suite}, row {row.name}",

@@ -71,7 +71,7 @@ class RankPlaces:
         return min(self.bytes_per_rank, USUAL_BYTES_ON_CPUS * self.hosts // len(self.homes))
 
     def problem(self, schedule: Schedule) -> str | None:
-        """Why what the ranks hold does not fit their devices; None where it does, or nobody knows their sizes."""
+        """Why what the ranks hold does not fit their devices; None where it does, or their sizes are unknown."""
         wanted: Counter[str] = Counter()
         for home, held in zip(self.homes, held_bytes(schedule), strict=True):
             wanted[home] += held

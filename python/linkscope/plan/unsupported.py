@@ -15,7 +15,7 @@ def unsupported(
 ) -> str | None:
     """Why the engine cannot run them at all, under ``settings`` of its environment.
 
-    Raises LinkscopeError, which begins with ``where``, for a name that nobody knows.
+    Raises LinkscopeError, which begins with ``where``, for an unknown name.
     """
     for method in methods:
         if method not in catalog.methods:

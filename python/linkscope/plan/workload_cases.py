@@ -130,7 +130,7 @@ def _planned(setting: WorkloadSetting, point: WorkloadPoint, sent: Sent) -> Plan
 
 
 def _obstacle(setting: WorkloadSetting, point: WorkloadPoint) -> str | None:
-    """Why it cannot run. Raises LinkscopeError for a name that nobody knows."""
+    """Why it cannot run. Raises LinkscopeError for an unknown name."""
     row, catalog, places = setting.row, setting.catalog, setting.places
     if catalog.gpu_problem is not None and not places.on_gpus and point.memory not in catalog.memories:
         return f"no GPU can be used: {catalog.gpu_problem}"

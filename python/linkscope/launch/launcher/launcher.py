@@ -63,7 +63,7 @@ class StartedProcesses(Protocol):
         """How the one that ended first did, where it is known that one has and not which."""
 
     def overheard(self) -> str:
-        """What was printed by nobody knows whom, as ``mpiexec printed: ...``; one line, empty where nothing was."""
+        """Return what an unknown program printed, as ``mpiexec printed: ...``; one line, empty where nothing was."""
 
     def close(self, shutdown: ShutdownDeadline | None = None) -> None:
         """Ends what still runs, and waits for it."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 HEAT_STEPS = 10
 """Colours of a heat map beyond the palest."""
 SERIES = 8
-"""Colours of series, named s0 to s7 (after Okabe and Ito: told apart with any colour vision)."""
+"""Colours of series, named s0 to s7 (after Okabe and Ito: distinct with any colour vision)."""
 
 
 def _mixed(low: str, high: str, share: float) -> str:
