@@ -47,7 +47,7 @@ def test_a_run_that_fills_the_disk_ends_in_one_line_and_is_completed_later(
     code, complaint = linkscope(tmp_path, *ASKED, "-o", "a.jsonl", largest_file=SMALL)
     assert code == 2
     assert complaint.startswith("linkscope: cannot write a.jsonl: ")
-    assert complaint.endswith("free space, then go on with --resume -o a.jsonl")
+    assert "--resume" in complaint
     cut = RunFile.read(tmp_path / "a.jsonl")
     assert cut.findings == ()
     assert 0 < len(cut.rows) < len(cut.plan_ids)
