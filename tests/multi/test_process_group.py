@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import platform
+import re
 import signal
 import socket
 from collections.abc import Iterator
@@ -211,7 +212,8 @@ def test_a_rank_that_leaves_before_rank_0_has_come_is_told_of(multi_run: MultiRu
     assert multi_run.run().code == 1
     assert set(multi_run.reasons) == set(IDS)
     (reason,) = set(multi_run.reasons.values())
-    assert f"rank 1 (host {HOST}) ended with exit code 1: linkscope-engine: no driver here" in reason
+    # Rank 1 may leave before it has said on which host it is.
+    assert re.search(rf"rank 1( \(host {HOST}\))? ended with exit code 1: linkscope-engine: no driver here", reason)
 
 
 @pytest.mark.parametrize(
