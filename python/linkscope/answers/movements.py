@@ -230,8 +230,8 @@ def by_tier(row: MoveRow) -> list[MoveRow]:
 def _by_kind(row: MoveRow, of_memory: bool) -> list[MoveRow]:
     """Return a part for each manner of timing that words tell apart, then the one that most results have.
 
-    The host's clock has a part only where it finds another rate than the device's. ``of_memory``: kinds of memory are
-    told apart as well.
+    The host's clock has a part only where it finds another rate than the device's. ``of_memory``: so has each
+    kind of memory.
     """
     kinds = sorted(grouped(row.lines, lambda line: line["kind"]).items(), key=lambda one: -_count(one[1]))
     told: dict[tuple[str, ...], list[Line]] = {}

@@ -147,7 +147,7 @@ def _told_apart(frame: polars.DataFrame, names: Sequence[str]) -> polars.DataFra
 
 
 def _facts(line: Mapping[str, Any]) -> tuple[str, ...]:
-    """Return what a line may be told apart by, each at its place; "" for what is usual."""
+    """Return what a line may differ in, each at its place; "" for what is usual."""
     memories = dict.fromkeys(word for word in (line["memories"] or "").split(">") if word not in _USUAL)
     asked = (word.split("=", 1) for word in (line["parameters"] or "").split())
     words = (_word(name, text) for name, text in asked if name in ASKED and name != "collective")
