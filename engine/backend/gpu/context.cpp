@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <fstream>
 
+#include "backend/gpu/memory/gpu_memory.hpp"
 #include "backend/gpu/vendor/check.hpp"
 #include "backend/host/context.hpp"
 #include "base/error.hpp"
@@ -116,6 +117,14 @@ GpuContext::GpuContext(std::shared_ptr<host::HostContext> host, std::size_t lane
 }
 
 GpuContext::~GpuContext() {
+  for (const auto& [where, memory] : lead_in_memory_) {
+    if (where.kind == DeviceKind::gpu) {
+      static_cast<void>(gpuSetDevice(where.index));
+      static_cast<void>(gpuFree(memory));
+    } else {
+      static_cast<void>(gpuFreeHost(memory));
+    }
+  }
   for (int index = 0; index < device_count(); ++index) {
     Started* started = started_[static_cast<std::size_t>(index)].get();
     if (started == nullptr) continue;
@@ -178,6 +187,20 @@ gpuStream_t GpuContext::lane_stream(int index, std::size_t ordinal) {
 gpuStream_t GpuContext::service_stream(int index) { return start(index).service; }
 
 std::uint64_t* GpuContext::scratch_word(int index) { return start(index).scratch; }
+
+std::byte* GpuContext::lead_in_memory(const DeviceId& where) {
+  const auto known = lead_in_memory_.find(where);
+  if (known != lead_in_memory_.end()) return known->second;
+  constexpr Bytes both_ends = 2 * lead_in_bytes;
+  void* memory = nullptr;
+  if (where.kind == DeviceKind::gpu) {
+    use(where.index);
+    LINKSCOPE_CHECK(gpuMalloc(&memory, both_ends));
+  } else {
+    memory = allocate_pinned(*this, where.index, both_ends);
+  }
+  return lead_in_memory_[where] = static_cast<std::byte*>(memory);
+}
 
 void GpuContext::load(int index, const std::vector<const void*>& kernels) {
   Started& started = start(index);

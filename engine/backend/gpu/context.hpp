@@ -50,6 +50,9 @@ struct GpuProperties {
   std::optional<bool> multicast;    ///< its switches multicast for it; nothing where the driver does not tell
 };
 
+/// Bytes of the copies that wake a copy engine: a few microseconds of the slowest link.
+inline constexpr Bytes lead_in_bytes = 64 * KiB;
+
 /// Where a device's kernels find a buffer. Peer access that this takes stays on for as long as it lives.
 struct PeerMapping {
   std::byte* address = nullptr;
@@ -94,6 +97,10 @@ class GpuContext {
   std::uint64_t* scratch_word(int device);
   /// Held during a service operation that several threads may ask for: ranks of a schedule fill and check by their own.
   [[nodiscard]] std::unique_lock<std::mutex> service_turn() { return std::unique_lock(service_turn_); }
+  /// Memory of a GPU, or page-locked memory of a NUMA node, that nobody measures: a copy that only wakes an engine reads
+  /// the first lead_in_bytes of it and writes those behind them. It is allocated once, so callers ask for it outside
+  /// measured spans. Throws Error{no_memory}.
+  [[nodiscard]] std::byte* lead_in_memory(const DeviceId& where);
   /// Loads kernels before they are needed: a lazy load behind a closed gate would wait forever.
   void load(int device, const std::vector<const void*>& kernels);
 
@@ -126,7 +133,8 @@ class GpuContext {
   std::vector<GpuProperties> devices_;
   Peers peers_;
   std::mutex service_turn_;
-  std::map<int, Bytes> managed_;                   ///< by device
+  std::map<int, Bytes> managed_;  ///< by device
+  std::map<DeviceId, std::byte*> lead_in_memory_;
   std::vector<std::unique_ptr<Started>> started_;  ///< by device; null until it is used
 };
 

@@ -12,7 +12,7 @@
 namespace linkscope::gpu {
 namespace {
 
-constexpr Bytes lead_in_bytes = 64 * KiB;
+constexpr Bytes first_copy_bytes = 4 * MiB;
 
 enum class CopyCall { async, sync };
 enum class CopyApi { memcpy, peer };
@@ -55,7 +55,10 @@ class EngineTransfer final : public GpuTransfer {
         settles_(returns_early(flow)),
         enqueueing_(call_ == CopyCall::sync ? Enqueue::blocks : enqueueing_of_copy(flow)),
         path_(open_copy_path(*context_, flow)) {
-    if (enqueueing_ == Enqueue::returns) own_facts().max_repeats = queue_share;
+    if (enqueueing_ == Enqueue::returns) {
+      own_facts().max_repeats = queue_share;
+      lead_in_ = lead_in_of(*context_, flow, bytes_);
+    }
     copy_once();
   }
 
@@ -64,11 +67,12 @@ class EngineTransfer final : public GpuTransfer {
 
   void enqueue(gpuStream_t stream, std::uint64_t repeats) override {
     await_start_stamp(stream);
-    for (std::uint64_t repeat = 0; repeat < repeats; ++repeat, ++touched_) copy(slot(), bytes_, stream);
+    for (std::uint64_t repeat = 0; repeat < repeats; ++repeat, ++touched_) copy_slot(bytes_, stream);
   }
   void lead_in(gpuStream_t stream) override {
     stamped_ = true;
-    if (enqueueing_ == Enqueue::returns) copy_async(slot(), std::min(bytes_, lead_in_bytes), stream);
+    if (enqueueing_ == Enqueue::returns)
+      copy_async(lead_in_.destination, lead_in_.source, lead_in_.bytes, stream);
   }
   void count_as_run(std::uint64_t transfers) override { touched_ = transfers; }
 
@@ -91,18 +95,18 @@ class EngineTransfer final : public GpuTransfer {
   }
 
  private:
-  [[nodiscard]] Bytes slot() const { return touched_ % arenas_.rotation.slots * arenas_.rotation.stride; }
-
-  void copy(Bytes at, Bytes bytes, gpuStream_t stream) {
-    if (call_ == CopyCall::async) {
-      copy_async(at, bytes, stream);
-    } else {
-      copy_sync(at, bytes);
-    }
-  }
-  void copy_async(Bytes at, Bytes bytes, gpuStream_t stream) {
+  /// Copies `bytes` of the slot whose turn it is.
+  void copy_slot(Bytes bytes, gpuStream_t stream) {
+    const Bytes at = touched_ % arenas_.rotation.slots * arenas_.rotation.stride;
     std::byte* to = arenas_.destination->data() + at;
     const std::byte* from = arenas_.source->data() + at;
+    if (call_ == CopyCall::async) {
+      copy_async(to, from, bytes, stream);
+    } else {
+      copy_sync(to, from, bytes);
+    }
+  }
+  void copy_async(std::byte* to, const std::byte* from, Bytes bytes, gpuStream_t stream) {
     if (api_ == CopyApi::peer) {
       LINKSCOPE_CHECK(gpuMemcpyPeerAsync(to, to_, from, from_, bytes, stream));
     } else {
@@ -110,9 +114,7 @@ class EngineTransfer final : public GpuTransfer {
     }
   }
   /// On the default stream, as synchronous calls are; has ended on return.
-  void copy_sync(Bytes at, Bytes bytes) {
-    std::byte* to = arenas_.destination->data() + at;
-    const std::byte* from = arenas_.source->data() + at;
+  void copy_sync(std::byte* to, const std::byte* from, Bytes bytes) {
     if (api_ == CopyApi::peer) {
       LINKSCOPE_CHECK(gpuMemcpyPeer(to, to_, from, from_, bytes));
     } else {
@@ -131,8 +133,8 @@ class EngineTransfer final : public GpuTransfer {
   void copy_once() {
     context_->use(device_);
     const gpuStream_t stream = context_->service_stream(device_);
-    const auto begin = [&] { copy(0, std::min(bytes_, 64 * lead_in_bytes), stream); };
-    refusal_is_no_support(*arenas_.source, *arenas_.destination, begin);
+    refusal_is_no_support(*arenas_.source, *arenas_.destination,
+                          [&] { copy_slot(std::min(bytes_, first_copy_bytes), stream); });
     LINKSCOPE_CHECK(gpuStreamSynchronize(stream));
   }
 
@@ -148,6 +150,7 @@ class EngineTransfer final : public GpuTransfer {
   bool settles_;  ///< whether a synchronous call must be waited for
   Enqueue enqueueing_;
   PeerHold path_;
+  LeadIn lead_in_;
   bool stamped_ = false;  ///< whether a start stamp precedes what is enqueued next
   std::uint64_t touched_ = 0;
 };

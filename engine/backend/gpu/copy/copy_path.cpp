@@ -55,6 +55,12 @@ Enqueue enqueueing_of_copy(const Flow& flow) {
   return returns ? Enqueue::returns : Enqueue::blocks;
 }
 
+LeadIn lead_in_of(GpuContext& context, const Flow& flow, Bytes most) {
+  const std::byte* const source = context.lead_in_memory(flow.source->device);
+  return {source, context.lead_in_memory(flow.destination->device) + lead_in_bytes,
+          std::min(most, lead_in_bytes)};
+}
+
 void refusal_is_no_support(const Buffer& source, const Buffer& destination,
                            const std::function<void()>& first_copy) {
   const auto text = [](const Buffer& buffer) {

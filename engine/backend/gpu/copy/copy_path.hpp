@@ -26,6 +26,17 @@ std::map<std::string, std::string> copy_path_parameters();
 /// Whether an asynchronous call returns before the copy is done: not where the driver stages it, nor from host to host.
 [[nodiscard]] Enqueue enqueueing_of_copy(const Flow& flow);
 
+/// A small copy that wakes the engine which will carry a flow, between memory that the flow itself never uses: it can
+/// neither deliver what the measured copies should, nor bring into a cache what was flushed.
+struct LeadIn {
+  const std::byte* source = nullptr;
+  std::byte* destination = nullptr;
+  Bytes bytes = 0;
+};
+
+/// A lead-in of at most `most` bytes between the flow's two devices, in its direction.
+[[nodiscard]] LeadIn lead_in_of(GpuContext& context, const Flow& flow, Bytes most);
+
 /// Calls `first_copy`; where the driver refuses it on the spot, throws Error{unsupported} with its words, so that such
 /// a pair of memories becomes a skipped row.
 void refusal_is_no_support(const Buffer& source, const Buffer& destination,

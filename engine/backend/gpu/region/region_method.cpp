@@ -1,19 +1,11 @@
 // Rotation, slots and queues of transfers that move a region.
 #include "backend/gpu/region/region_method.hpp"
 
-#include <algorithm>
-
 #include "backend/gpu/copy/copy_path.hpp"
 #include "backend/gpu/kernel/launch_shape.hpp"
 #include "backend/gpu/vendor/check.hpp"
 
 namespace linkscope::gpu {
-namespace {
-
-constexpr Bytes lead_in_bytes = 64 * KiB;
-
-}  // namespace
-
 bool RegionMethod::stacks(const Flow& flow) const {
   const Region shape = region(flow);
   const bool starts_at_vectors = shape.rows * shape.pitch % vector_bytes == 0;
@@ -64,14 +56,15 @@ DriverRegionTransfer::DriverRegionTransfer(const std::shared_ptr<GpuContext>& co
     : RegionTransfer(context, flow, arenas, region),
       enqueueing_(commands > queue_share ? Enqueue::blocks : enqueueing_of_copy(flow)),
       path_(open_copy_path(*context, flow)) {
-  if (enqueueing_ == Enqueue::returns) own_facts().max_repeats = queue_share / commands;
+  if (enqueueing_ == Enqueue::blocks) return;
+  own_facts().max_repeats = queue_share / commands;
+  lead_in_ = lead_in_of(*context, flow, region.width);
 }
 
-/// A part of a row: what a region's first row would bring as well.
 void DriverRegionTransfer::lead_in(gpuStream_t stream) {
   if (enqueueing_ == Enqueue::blocks) return;
-  LINKSCOPE_CHECK(gpuMemcpyAsync(arenas().destination->data(), arenas().source->data(),
-                                 std::min(region().width, lead_in_bytes), gpuMemcpyDefault, stream));
+  LINKSCOPE_CHECK(
+      gpuMemcpyAsync(lead_in_.destination, lead_in_.source, lead_in_.bytes, gpuMemcpyDefault, stream));
 }
 
 std::vector<std::string> DriverRegionTransfer::notes() const {

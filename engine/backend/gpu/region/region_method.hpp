@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "backend/gpu/copy/copy_path.hpp"
 #include "backend/gpu/gpu_method.hpp"
 #include "backend/gpu/region/region_check.hpp"
 #include "backend/gpu/transfer.hpp"
@@ -93,6 +94,7 @@ class DriverRegionTransfer : public RegionTransfer {
  private:
   Enqueue enqueueing_;
   PeerHold path_;
+  LeadIn lead_in_;
 };
 
 }  // namespace linkscope::gpu
