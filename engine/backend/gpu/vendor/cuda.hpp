@@ -84,19 +84,24 @@ inline gpuError_t last_prefetch(const void* address, std::size_t bytes, int* dev
 using VirtualHandle = CUmemGenericAllocationHandle;
 #define LINKSCOPE_VIRTUAL(name) "cu" #name
 
-/// Calls `Function` of the driver by its name; the numbers of its answers are the runtime's.
-template <class Function, class... Arguments>
-gpuError_t call_driver(const char* function, Arguments... arguments) {
-  void* found = nullptr;
+/// The driver's function of that name; null where the driver has none.
+inline gpuError_t find_in_driver(const char* name, void** found) {
 #if CUDART_VERSION >= 12050
-  const gpuError_t status =
-      cudaGetDriverEntryPointByVersion(function, &found, 12000, cudaEnableDefault, nullptr);
+  return cudaGetDriverEntryPointByVersion(name, found, 12000, cudaEnableDefault, nullptr);
 #else
-  const gpuError_t status = cudaGetDriverEntryPoint(function, &found, cudaEnableDefault);
+  return cudaGetDriverEntryPoint(name, found, cudaEnableDefault);
 #endif
+}
+
+/// Calls the driver's `function`, found by its name at the first call: a look-up takes microseconds, and calls are
+/// measured. The template names the function and links nothing. The driver's answers have the runtime's numbers.
+template <auto function, class... Arguments>
+gpuError_t call_driver(const char* name, Arguments... arguments) {
+  static void* found = nullptr;
+  static const gpuError_t status = find_in_driver(name, &found);
   if (status != cudaSuccess) return status;
   if (found == nullptr) return cudaErrorNotSupported;
-  return static_cast<gpuError_t>(reinterpret_cast<Function*>(found)(arguments...));
+  return static_cast<gpuError_t>(reinterpret_cast<decltype(function)>(found)(arguments...));
 }
 
 inline CUmemAllocationProp virtual_properties(int device) {
@@ -111,30 +116,29 @@ inline CUdeviceptr driver_address(void* address) { return reinterpret_cast<CUdev
 
 inline gpuError_t virtual_granularity(std::size_t* bytes, int device) {
   const CUmemAllocationProp properties = virtual_properties(device);
-  return call_driver<decltype(cuMemGetAllocationGranularity)>(
-      "cuMemGetAllocationGranularity", bytes, &properties, CU_MEM_ALLOC_GRANULARITY_RECOMMENDED);
+  return call_driver<cuMemGetAllocationGranularity>("cuMemGetAllocationGranularity", bytes, &properties,
+                                                    CU_MEM_ALLOC_GRANULARITY_RECOMMENDED);
 }
 
 inline gpuError_t virtual_create(VirtualHandle* handle, std::size_t bytes, int device) {
   const CUmemAllocationProp properties = virtual_properties(device);
-  return call_driver<decltype(cuMemCreate)>("cuMemCreate", handle, bytes, &properties, 0ULL);
+  return call_driver<cuMemCreate>("cuMemCreate", handle, bytes, &properties, 0ULL);
 }
 
 inline gpuError_t virtual_release(VirtualHandle handle) {
-  return call_driver<decltype(cuMemRelease)>("cuMemRelease", handle);
+  return call_driver<cuMemRelease>("cuMemRelease", handle);
 }
 
 inline gpuError_t virtual_reserve(void** address, std::size_t bytes) {
   CUdeviceptr range = 0;
-  const gpuError_t status = call_driver<decltype(cuMemAddressReserve)>("cuMemAddressReserve", &range, bytes,
-                                                                       std::size_t{0}, CUdeviceptr{0}, 0ULL);
+  const gpuError_t status = call_driver<cuMemAddressReserve>("cuMemAddressReserve", &range, bytes,
+                                                             std::size_t{0}, CUdeviceptr{0}, 0ULL);
   *address = reinterpret_cast<void*>(range);
   return status;
 }
 
 inline gpuError_t virtual_map(void* address, std::size_t bytes, VirtualHandle handle) {
-  return call_driver<decltype(cuMemMap)>("cuMemMap", driver_address(address), bytes, std::size_t{0}, handle,
-                                         0ULL);
+  return call_driver<cuMemMap>("cuMemMap", driver_address(address), bytes, std::size_t{0}, handle, 0ULL);
 }
 
 inline gpuError_t virtual_access(void* address, std::size_t bytes, const gpuMemAccessDesc& access) {
@@ -142,22 +146,22 @@ inline gpuError_t virtual_access(void* address, std::size_t bytes, const gpuMemA
   wanted.location.type = CU_MEM_LOCATION_TYPE_DEVICE;
   wanted.location.id = access.location.id;
   wanted.flags = static_cast<CUmemAccess_flags>(access.flags);
-  return call_driver<decltype(cuMemSetAccess)>("cuMemSetAccess", driver_address(address), bytes, &wanted,
-                                               std::size_t{1});
+  return call_driver<cuMemSetAccess>("cuMemSetAccess", driver_address(address), bytes, &wanted,
+                                     std::size_t{1});
 }
 
 inline gpuError_t virtual_unmap(void* address, std::size_t bytes) {
-  return call_driver<decltype(cuMemUnmap)>("cuMemUnmap", driver_address(address), bytes);
+  return call_driver<cuMemUnmap>("cuMemUnmap", driver_address(address), bytes);
 }
 
 inline gpuError_t virtual_free(void* address, std::size_t bytes) {
-  return call_driver<decltype(cuMemAddressFree)>("cuMemAddressFree", driver_address(address), bytes);
+  return call_driver<cuMemAddressFree>("cuMemAddressFree", driver_address(address), bytes);
 }
 
 inline gpuError_t allocation_of(void* address, void** base, std::size_t* bytes) {
   CUdeviceptr begin = 0;
-  const gpuError_t status = call_driver<decltype(cuMemGetAddressRange)>("cuMemGetAddressRange", &begin, bytes,
-                                                                        driver_address(address));
+  const gpuError_t status =
+      call_driver<cuMemGetAddressRange>("cuMemGetAddressRange", &begin, bytes, driver_address(address));
   *base = reinterpret_cast<void*>(begin);
   return status;
 }
@@ -181,7 +185,7 @@ inline std::optional<bool> multicast(int device) {
   constexpr auto supported = static_cast<CUdevice_attribute>(132);  // by name from CUDA 12.1 on
   int value = 0;
   const gpuError_t status =
-      call_driver<decltype(cuDeviceGetAttribute)>("cuDeviceGetAttribute", &value, supported, device);
+      call_driver<cuDeviceGetAttribute>("cuDeviceGetAttribute", &value, supported, device);
   return status == cudaSuccess ? std::optional<bool>(value != 0) : std::nullopt;
 }
 
