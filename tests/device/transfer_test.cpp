@@ -66,6 +66,13 @@ TEST_F(GpuTransfers, FindOneDamagedWord) {
   }
 }
 
+TEST_F(GpuTransfers, WithinOneMemoryStateWhatTheyTouchWhicheverMethodCopies) {
+  for (const char* name : {"copy-engine", "kernel-copy"}) {
+    EXPECT_EQ(prepare(flow(name, "device", "device", MiB)).transfer->facts().touched_bytes, 2 * MiB) << name;
+    EXPECT_EQ(prepare(flow(name, "pinned", "device", MiB)).transfer->facts().touched_bytes, 0U) << name;
+  }
+}
+
 TEST_F(GpuTransfers, RotateThroughMoreThanACacheThatDoesNotEvictTheOldestLineCouldServe) {
   const Bytes cache = std::stoull(backend_->devices.front().attributes.at("l2_bytes"));
   ASSERT_GT(cache, 0);

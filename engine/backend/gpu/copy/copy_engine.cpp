@@ -4,6 +4,7 @@
 
 #include "backend/gpu/context.hpp"
 #include "backend/gpu/copy/copy_path.hpp"
+#include "backend/gpu/kernel/sweep_transfer.hpp"
 #include "backend/gpu/transfer.hpp"
 #include "backend/gpu/vendor/check.hpp"
 #include "base/error.hpp"
@@ -55,6 +56,7 @@ class EngineTransfer final : public GpuTransfer {
         settles_(returns_early(flow)),
         enqueueing_(call_ == CopyCall::sync ? Enqueue::blocks : enqueueing_of_copy(flow)),
         path_(open_copy_path(*context_, flow)) {
+    if (is_local(flow)) own_facts().touched_bytes = 2 * flow.bytes;
     if (enqueueing_ == Enqueue::returns) {
       own_facts().max_repeats = queue_share;
       lead_in_ = lead_in_of(*context_, flow, bytes_);
