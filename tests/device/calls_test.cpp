@@ -5,8 +5,10 @@
 #include <cstring>
 
 #include "backend/gpu/call/kernels.hpp"
+#include "backend/gpu/call/returning_call.hpp"
 #include "backend/gpu/context.hpp"
 #include "backend/gpu/graph/counted_graph.hpp"
+#include "backend/gpu/transfer.hpp"
 #include "backend/host/host_gate.hpp"
 #include "base/error.hpp"
 #include "open_gpus.hpp"
@@ -15,6 +17,21 @@ namespace linkscope::testing {
 namespace {
 
 constexpr std::uint64_t seed = 42;
+
+/// Work for a stream that does nothing and counts how often it is asked to flush.
+class FlushCounter final : public gpu::GpuTransfer {
+ public:
+  explicit FlushCounter(int& flushes) : flushes_(flushes) {}
+  [[nodiscard]] int device() const override { return 0; }
+  void enqueue(gpuStream_t /*stream*/, std::uint64_t /*repeats*/) override {}
+  void arm(std::uint64_t /*seed*/) override {}
+  [[nodiscard]] std::optional<Mismatch> verify(std::uint64_t /*seed*/) const override { return std::nullopt; }
+  [[nodiscard]] Bytes verified_bytes() const override { return 0; }
+  void flush() override { ++flushes_; }
+
+ private:
+  int& flushes_;
+};
 
 class GpuCalls : public WithGpus {
  protected:
@@ -290,6 +307,14 @@ TEST_F(GpuCalls, CpusReachManagedMemoryAndNotADiscreteGpusOwn) {
   EXPECT_FALSE(host_->reachable(endpoint(gpu0, "pool")));
   const Endpoint absent = endpoint({DeviceKind::gpu, 99}, "managed");
   EXPECT_NE(host_->reachable(absent).reason().find("gpu:99"), std::string::npos);
+}
+
+TEST_F(GpuCalls, ThatAreTimedUntilTheyReturnFlushWhatTheirWorkUses) {
+  const auto context = std::make_shared<gpu::GpuContext>(host_, 1, SyncMode::spin);
+  int flushes = 0;
+  const auto call = gpu::time_until_return(context, std::make_unique<FlushCounter>(flushes));
+  call->flush();
+  EXPECT_EQ(flushes, 1);
 }
 
 }  // namespace

@@ -28,6 +28,7 @@ class ReturningCall final : public CallTransfer {
   }
   [[nodiscard]] std::optional<Mismatch> fault() const override { return work_.fault(); }
   [[nodiscard]] Bytes verified_bytes() const override { return work_.verified_bytes(); }
+  void flush() override { work_.flush(); }
   [[nodiscard]] std::vector<std::string> notes() const override {
     std::vector<std::string> found = work_.notes();
     found.emplace_back(
