@@ -131,6 +131,18 @@ TEST_F(Unified, TransfersFindADamagedWord) {
   }
 }
 
+TEST_F(Unified, TransfersCanBeCheckedTwice) {
+  for (const Flow& wanted : all_flows(some)) {
+    Prepared prepared = prepare(wanted, 2);
+    prepared.transfer->arm(seed);
+    start(*prepared.transfer, 2);
+    for (int check = 0; check < 2; ++check) {
+      const auto mismatch = prepared.transfer->verify(seed);
+      EXPECT_FALSE(mismatch) << name_of(wanted) << ", check " << check << ": " << mismatch->what;
+    }
+  }
+}
+
 TEST_F(Unified, WritesOfOneWordPerPageFindDamageBetweenTheWords) {
   Prepared prepared = prepare(flow("page-fault", numa0, gpu0, some, {{"access", "write"}}));
   prepared.transfer->arm(seed);

@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <atomic>
-#include <cstring>
 #include <string>
 
 #include "backend/gpu/context.hpp"
@@ -59,30 +58,29 @@ std::uint64_t FaultedPages::expected_sum(std::uint64_t done) const {
   return sum;
 }
 
-/// Writes the pattern over the words that a write left; the first that is not what it should be.
-std::optional<Mismatch> FaultedPages::take_back(std::uint64_t slot) const {
+/// The check reads the pages on the host and leaves them as they are: it can be repeated.
+std::optional<Mismatch> FaultedPages::compare_written(std::uint64_t slot) const {
   const std::uint64_t seed = seed_of(slot);
-  std::byte* const base = at(slot);
-  migrate(*context_, base, touch_.bytes, {DeviceKind::numa, node_});
-  std::atomic<Bytes> first_bad{touch_.bytes};
+  migrate(*context_, at(slot), touch_.bytes, {DeviceKind::numa, node_});
+  const auto* const words = reinterpret_cast<const std::uint64_t*>(at(slot));
+  const std::uint64_t step = touch_.step / word_bytes;
+  std::atomic<std::uint64_t> first_bad{touch_.bytes / word_bytes};
   context_->host().workers(node_).share_pinned(touch_.bytes, [&](Bytes from, Bytes length) {
-    const Bytes first = (from + touch_.step - 1) / touch_.step * touch_.step;
-    for (Bytes offset = first; offset < from + length; offset += touch_.step) {
-      std::uint64_t found = 0;
-      std::memcpy(&found, base + offset, sizeof found);
-      if (found != touched_word(seed, offset / word_bytes)) {
-        Bytes known = first_bad.load();
-        while (offset < known && !first_bad.compare_exchange_weak(known, offset)) {
-        }
+    const std::uint64_t end = (from + length + word_bytes - 1) / word_bytes;
+    for (std::uint64_t i = (from + word_bytes - 1) / word_bytes; i < end; ++i) {
+      if (words[i] == (i % step == 0 ? touched_word(seed, i) : pattern_word(seed, i))) continue;
+      std::uint64_t known = first_bad.load();
+      while (i < known && !first_bad.compare_exchange_weak(known, i)) {
       }
-      const std::uint64_t before = pattern_word(seed, offset / word_bytes);
-      std::memcpy(base + offset, &before, sizeof before);
+      return;
     }
   });
-  if (first_bad == touch_.bytes) return std::nullopt;
-  return Mismatch{"the word at byte " + std::to_string(first_bad) + " of " + std::to_string(touch_.bytes) +
-                  " in slot " + std::to_string(slot) + " of " + std::to_string(slots_.count()) +
-                  " does not hold what was written"};
+  if (first_bad == touch_.bytes / word_bytes) return std::nullopt;
+  return Mismatch{"the word at byte " + std::to_string(first_bad * word_bytes) + " of " +
+                  std::to_string(touch_.bytes) + " in slot " + std::to_string(slot) + " of " +
+                  std::to_string(slots_.count()) +
+                  (first_bad % step == 0 ? " does not hold what was written"
+                                         : " was not touched and is not what it was")};
 }
 
 std::optional<Mismatch> FaultedPages::verify(std::uint64_t done, std::uint64_t sum) const {
@@ -91,11 +89,10 @@ std::optional<Mismatch> FaultedPages::verify(std::uint64_t done, std::uint64_t s
     return Mismatch{"the words that " + std::to_string(done) +
                     " transfers read do not add up to those that were there"};
   }
-  std::optional<Mismatch> bad;
   for (std::uint64_t slot = 0; slot < slots_.touched(done); ++slot) {
-    if (auto wrong = take_back(slot); wrong && !bad) bad = std::move(wrong);
+    if (auto wrong = compare_written(slot)) return wrong;
   }
-  return bad ? bad : slots_.compare(seed_, done);
+  return std::nullopt;
 }
 
 Bytes FaultedPages::verified_bytes(std::uint64_t done) const {

@@ -45,14 +45,14 @@ class FaultedPages {
 
   void arm(std::uint64_t seed);
   /// After `done` transfers: reads summed up to `sum`; or writes left their words in every slot they touched, and all
-  /// else as it was. Puts back what was written.
+  /// else as it was.
   [[nodiscard]] std::optional<Mismatch> verify(std::uint64_t done, std::uint64_t sum) const;
   /// Bytes that verify() answers for: the touched words' of reads, whole slots' of writes.
   [[nodiscard]] Bytes verified_bytes(std::uint64_t done) const;
 
  private:
   [[nodiscard]] std::uint64_t expected_sum(std::uint64_t done) const;
-  [[nodiscard]] std::optional<Mismatch> take_back(std::uint64_t slot) const;
+  [[nodiscard]] std::optional<Mismatch> compare_written(std::uint64_t slot) const;
 
   std::shared_ptr<GpuContext> context_;
   PageTouch touch_;
