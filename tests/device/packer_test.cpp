@@ -207,6 +207,16 @@ TEST_F(GpuPacking, LostDoubledAndAlteredParticlesAreFound) {
   EXPECT_EQ(packer_->count_particles(particles, 0, count, seed, few), 10U) << "an id that there is not";
 }
 
+TEST_F(GpuPacking, AFieldInRegisteredMemoryIsFilledAndCompared) {
+  const auto field = memory("registered").allocate(at("registered"), SmallField::bytes);
+  const auto packs = backend_->gpu_packers->packer(at("registered"), at("device"));
+  field->poison(0, SmallField::bytes);
+  packs->fill(SmallField::box(field->data()), seed);
+  packs->synchronise();
+  EXPECT_FALSE(host_packer_.compare(SmallField::box(field->data()), seed));
+  EXPECT_FALSE(packs->compare(SmallField::box(field->data()), seed));
+}
+
 TEST_F(GpuPacking, MoreDeparturesThanOneLaunchTakes) {
   constexpr int peers = 150;
   std::vector<Departure> departures;

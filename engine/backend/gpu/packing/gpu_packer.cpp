@@ -34,12 +34,12 @@ GpuPacker::OwnStream::~OwnStream() {
   static_cast<void>(gpuGetLastError());
 }
 
-GpuPacker::GpuPacker(std::shared_ptr<GpuContext> context, int device, const Endpoint& buffers,
-                     const std::optional<RuntimeCalls>& calls)
+GpuPacker::GpuPacker(std::shared_ptr<GpuContext> context, int device, const Endpoint& state,
+                     const Endpoint& buffers, const std::optional<RuntimeCalls>& calls)
     : context_(std::move(context)),
       device_(device),
       stream_(*context_, device),
-      translates_(buffers.traits.registered),
+      translates_(state.traits.registered || buffers.traits.registered),
       messages_(context_, buffers, buffers.device.kind == DeviceKind::gpu ? buffers.device.index : device,
                 calls, stream_.get()),
       words_(*context_, device, counts_at + most_departures),

@@ -21,7 +21,7 @@ namespace linkscope::gpu {
 class GpuPacker final : public Packer {
  public:
   /// `state` and `buffers` are memory that kernels of GPU `device` reach. `calls`: those of the buffers' memory.
-  GpuPacker(std::shared_ptr<GpuContext> context, int device, const Endpoint& buffers,
+  GpuPacker(std::shared_ptr<GpuContext> context, int device, const Endpoint& state, const Endpoint& buffers,
             const std::optional<RuntimeCalls>& calls);
   ~GpuPacker() override;
   GpuPacker(const GpuPacker&) = delete;
@@ -68,7 +68,7 @@ class GpuPacker final : public Packer {
 
   void use_device() const;
   [[nodiscard]] KernelPlace place(unsigned per_multiprocessor) const;
-  /// By which kernels reach what the host has at `at`: registered memory may have an address of its own.
+  /// The address by which kernels reach what the host has at `at`: registered memory may have one of its own.
   template <class T>
   [[nodiscard]] T* reached(T* at);
   [[nodiscard]] GridBox reached(GridBox box) {
@@ -84,7 +84,7 @@ class GpuPacker final : public Packer {
   std::shared_ptr<GpuContext> context_;
   int device_;
   OwnStream stream_;
-  bool translates_;  ///< whether memory is registered: what it is at for kernels, is asked
+  bool translates_;  ///< whether either memory is registered, so that reached() has to ask the driver
   PeerHold peer_;    ///< where the buffers are another GPU's
   MessageMemory messages_;
   DeviceWords words_;   ///< a word for what checks find, the queue's size, its counts by departure

@@ -29,7 +29,7 @@ std::unique_ptr<GpuPacker> GpuPackers::gpu_packer(const Endpoint& state, const E
   std::optional<RuntimeCalls> calls;
   const auto found = calls_.find({std::string_view(buffers.memory), buffers.device.kind});
   if (found != calls_.end()) calls = found->second;
-  return std::make_unique<GpuPacker>(context_, packing_device(state, buffers).index, buffers, calls);
+  return std::make_unique<GpuPacker>(context_, packing_device(state, buffers).index, state, buffers, calls);
 }
 
 }  // namespace linkscope::gpu
