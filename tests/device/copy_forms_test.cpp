@@ -1,4 +1,5 @@
 // Every form of copy (calls, regions, batches, graphs): what arrived is right, the rest untouched, damage is found.
+#include <algorithm>
 #include <array>
 #include <string>
 #include <utility>
@@ -216,6 +217,20 @@ TEST_F(CopyForms, InBatchesDeliverEveryBuffer) {
       }
     }
   }
+}
+
+TEST_F(CopyForms, InOneCallWaitBehindTheGateAlsoWhereThereAreMoreBuffersThanAQueueHasCommands) {
+  Flow wanted = flow("copy-batch", "device", "device", Bytes{300} * 512, {{"count", "300"}});
+  if (const std::string reason = refusal(wanted); !reason.empty()) GTEST_SKIP() << reason;
+  const auto launch_cost_inside = [this](const Flow& batch) {
+    const auto notes = prepare(batch, 2).transfer->notes();
+    return std::any_of(notes.begin(), notes.end(), [](const std::string& note) {
+      return note.find("launch cost is inside") != std::string::npos;
+    });
+  };
+  EXPECT_FALSE(launch_cost_inside(wanted));
+  wanted.parameters.set("api", "loop");
+  EXPECT_TRUE(launch_cost_inside(wanted));
 }
 
 TEST_F(CopyForms, InBatchesOfUnequalBuffersAreRefused) {

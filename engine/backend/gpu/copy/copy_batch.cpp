@@ -1,10 +1,15 @@
 #include "backend/gpu/copy/copy_batch.hpp"
 
+#include <algorithm>
+#include <chrono>
+#include <future>
 #include <vector>
 
 #include "backend/gpu/copy/copy_path.hpp"
+#include "backend/gpu/gate/lane.hpp"
 #include "backend/gpu/region/kernel_strided.hpp"
 #include "backend/gpu/vendor/check.hpp"
+#include "backend/host/context.hpp"
 #include "base/error.hpp"
 
 namespace linkscope::gpu {
@@ -13,6 +18,8 @@ namespace {
 constexpr std::int64_t default_count = 64;
 constexpr std::int64_t most_buffers = 65536;
 constexpr Bytes apart = 512;  // at least that much is between two buffers, whose starts are multiples of it
+
+constexpr auto longest_call = std::chrono::milliseconds(20);
 
 enum class BatchApi { batch, loop, kernel };
 
@@ -53,34 +60,57 @@ class LoopTransfer final : public DriverRegionTransfer {
   }
 };
 
-/// One call for all. What it puts into the stream is the driver's business: counted as a command for each buffer.
+/// One call for all. What it puts into the stream is the driver's business: counted as a command for each buffer, up to
+/// a whole queue. Beyond that, whether a held stream takes the call is tried.
 class BatchTransfer final : public DriverRegionTransfer {
  public:
   BatchTransfer(const std::shared_ptr<GpuContext>& context, const Flow& flow, const Arenas& arenas,
                 const Region& region)
-      : DriverRegionTransfer(context, flow, arenas, region, region.rows),
-        sources_(region.rows),
-        destinations_(region.rows),
+      : DriverRegionTransfer(context, flow, arenas, region, std::min(region.rows, queue_share)),
         sizes_(region.rows, region.width) {
+    for (std::uint64_t slot = 0; slot < arenas.rotation.slots; ++slot) {
+      for (std::uint64_t row = 0; row < region.rows; ++row) {
+        const Bytes at = slot * arenas.rotation.stride + region.row_offset(row);
+        sources_.push_back(arenas.source->data() + at);
+        destinations_.push_back(arenas.destination->data() + at);
+      }
+    }
     run_once();
+    if (region.rows > queue_share && enqueueing() == Enqueue::returns && !waits_in_stream())
+      enqueue_behind_open_gate();
   }
 
  private:
   void run(gpuStream_t stream, std::uint64_t first, std::uint64_t repeats) override {
-    for_each_slot(first, repeats, [&](Bytes slot) {
-      for (std::uint64_t row = 0; row < region().rows; ++row) {
-        const Bytes at = slot + region().row_offset(row);
-        sources_[row] = arenas().source->data() + at;
-        destinations_[row] = arenas().destination->data() + at;
-      }
-      LINKSCOPE_CHECK(
-          vendor::copy_batch(destinations_.data(), sources_.data(), sizes_.data(), sizes_.size(), stream));
-    });
+    for (std::uint64_t repeat = 0; repeat < repeats; ++repeat) {
+      const std::uint64_t at = (first + repeat) % arenas().rotation.slots * region().rows;
+      LINKSCOPE_CHECK(vendor::copy_batch(destinations_.data() + at, sources_.data() + at, sizes_.data(),
+                                         sizes_.size(), stream));
+    }
   }
 
-  std::vector<void*> sources_;
+  /// Whether two calls come back from a stream that is held: the one that a start makes then does, with room to spare.
+  bool waits_in_stream() {
+    const int node = context().host().topology().nearest_with_cpus(context().device(device()).numa).index;
+    const gpuStream_t stream = context().service_stream(device());
+    GateFlag gate;
+    GpuLane lane(context(), device(), stream, gate, context().host().workers(node).worker(0));
+    lane.close(1);
+    std::promise<void> came_back;
+    const auto opener = std::async(std::launch::async, [&gate, back = came_back.get_future()] {
+      static_cast<void>(back.wait_for(longest_call));
+      gate.open(1);
+    });
+    run(stream, 0, 2);
+    const bool waits = !gate.is_open(1);
+    came_back.set_value();
+    LINKSCOPE_CHECK(gpuStreamSynchronize(stream));
+    return waits;
+  }
+
+  std::vector<void*> sources_;  ///< of all slots, one after the other
   std::vector<void*> destinations_;
-  std::vector<std::size_t> sizes_;
+  std::vector<std::size_t> sizes_;  ///< alike in every slot
 };
 
 }  // namespace

@@ -12,7 +12,8 @@ namespace linkscope::gpu {
 
 /// `count` buffers of an equal share of the flow's bytes each, which are apart from one another in the arena, as rows
 /// of a region. Parameter `api` says how: one call for all (batch), a copy for each (loop), or one kernel (kernel).
-/// More than 256 copies cannot wait behind a closed gate: launch cost is inside then, but for a kernel.
+/// More than 256 copies cannot wait behind a closed gate: launch cost is inside then, but for a kernel, and for a batch
+/// whose one call comes back from a stream that is held.
 class CopyBatch final : public RegionMethod {
  public:
   explicit CopyBatch(std::shared_ptr<GpuContext> context)

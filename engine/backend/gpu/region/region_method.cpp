@@ -73,6 +73,11 @@ std::vector<std::string> DriverRegionTransfer::notes() const {
   return found;
 }
 
+void DriverRegionTransfer::enqueue_behind_open_gate() {
+  enqueueing_ = Enqueue::blocks;
+  own_facts().max_repeats = TransferFacts{}.max_repeats;
+}
+
 void DriverRegionTransfer::run_once() {
   context().use(device());
   const gpuStream_t stream = context().service_stream(device());

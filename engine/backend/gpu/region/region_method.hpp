@@ -90,6 +90,8 @@ class DriverRegionTransfer : public RegionTransfer {
   /// The driver may set up staging on the first copy of a kind: that must not happen behind a closed gate. Called by
   /// constructors, as their last step.
   void run_once();
+  /// For constructors that find out that no queue holds the calls of one region.
+  void enqueue_behind_open_gate();
 
  private:
   Enqueue enqueueing_;
