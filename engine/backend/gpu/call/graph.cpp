@@ -13,8 +13,7 @@ namespace linkscope::gpu {
 namespace {
 
 constexpr std::uint64_t most_nodes = 4096;
-constexpr std::uint64_t queue_share =
-    64;  // nodes on their way at once: a launch must not wait for the ones before
+constexpr std::uint64_t most_nodes_under_way = 64;  // a launch must not wait for the ones before it
 constexpr std::uint64_t most_executable = 32;
 
 std::optional<NodeKind> kind_of(const Flow& flow) {
@@ -32,7 +31,7 @@ class GraphLaunchTransfer final : public CallTransfer {
  public:
   GraphLaunchTransfer(const std::shared_ptr<GpuContext>& context, const Flow& flow)
       : CallTransfer(context, flow.executor.index), graph_(context, device(), shape_of(flow)) {
-    own_facts().max_repeats = std::max<std::uint64_t>(1, queue_share / graph_.nodes());
+    own_facts().max_repeats = std::max<std::uint64_t>(1, most_nodes_under_way / graph_.nodes());
     own_facts().setting = {{"nodes", static_cast<std::int64_t>(graph_.nodes())}};
     LINKSCOPE_CHECK(gpuGraphInstantiateWithFlags(&executable_, graph_.graph(), 0));
     // What the vendor puts off to the first launch is not this call's.
