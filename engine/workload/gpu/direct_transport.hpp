@@ -8,8 +8,8 @@
 #include <memory>
 #include <utility>
 
-#include "backend/gpu/ipc/stream_event.hpp"
 #include "backend/gpu/packing/gpu_packer.hpp"
+#include "backend/gpu/streams.hpp"
 #include "model/transport.hpp"
 #include "workload/rank_board.hpp"
 

@@ -22,20 +22,14 @@ std::uint64_t count_of(const Flow& flow, const std::string& name, std::uint64_t 
 }
 
 CallTransfer::CallTransfer(std::shared_ptr<GpuContext> context, int device)
-    : HostTransfer(calling_node(*context, device), 1), context_(std::move(context)), device_(device) {
-  context_->use(device_);
-  LINKSCOPE_CHECK(gpuStreamCreateWithFlags(&stream_, gpuStreamNonBlocking));
-}
-
-CallTransfer::~CallTransfer() {
-  static_cast<void>(gpuSetDevice(device_));
-  static_cast<void>(gpuStreamSynchronize(stream_));
-  static_cast<void>(gpuStreamDestroy(stream_));
-}
+    : HostTransfer(calling_node(*context, device), 1),
+      context_(std::move(context)),
+      device_(device),
+      stream_(*context_, device) {}
 
 void CallTransfer::drain() const {
   context_->use(device_);
-  LINKSCOPE_CHECK(gpuStreamSynchronize(stream_));
+  LINKSCOPE_CHECK(gpuStreamSynchronize(stream()));
 }
 
 void CallTransfer::arm(std::uint64_t /*seed*/) {

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "backend/gpu/streams.hpp"
 #include "backend/gpu/vendor.hpp"
 #include "backend/host/host_transfer.hpp"
 #include "model/method.hpp"
@@ -26,9 +27,6 @@ class GpuContext;
 class CallTransfer : public host::HostTransfer {
  public:
   CallTransfer(std::shared_ptr<GpuContext> context, int device);
-  ~CallTransfer() override;
-  CallTransfer(const CallTransfer&) = delete;
-  CallTransfer& operator=(const CallTransfer&) = delete;
 
   void arm(std::uint64_t seed) override;
   /// Throws what a call failed with.
@@ -46,14 +44,14 @@ class CallTransfer : public host::HostTransfer {
 
   [[nodiscard]] GpuContext& context() const { return *context_; }
   [[nodiscard]] int device() const { return device_; }
-  [[nodiscard]] gpuStream_t stream() const { return stream_; }
+  [[nodiscard]] gpuStream_t stream() const { return stream_.get(); }
 
  private:
   void drain() const;
 
   std::shared_ptr<GpuContext> context_;
   int device_;
-  gpuStream_t stream_ = nullptr;
+  OwnStream stream_;
   gpuError_t failure_ = gpuSuccess;  ///< the first since arm()
 };
 

@@ -22,18 +22,6 @@ constexpr std::uint64_t nothing_wrong = std::numeric_limits<std::uint64_t>::max(
 
 }  // namespace
 
-GpuPacker::OwnStream::OwnStream(GpuContext& context, int device) : device_(device) {
-  context.use(device);
-  LINKSCOPE_CHECK(gpuStreamCreateWithFlags(&stream_, gpuStreamNonBlocking));
-}
-
-GpuPacker::OwnStream::~OwnStream() {
-  static_cast<void>(gpuSetDevice(device_));
-  static_cast<void>(gpuStreamSynchronize(stream_));
-  static_cast<void>(gpuStreamDestroy(stream_));
-  static_cast<void>(gpuGetLastError());
-}
-
 GpuPacker::GpuPacker(std::shared_ptr<GpuContext> context, int device, const Endpoint& state,
                      const Endpoint& buffers, const std::optional<RuntimeCalls>& calls)
     : context_(std::move(context)),

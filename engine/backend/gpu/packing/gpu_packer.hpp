@@ -12,6 +12,7 @@
 #include "backend/gpu/memory/device_words.hpp"
 #include "backend/gpu/packing/message_memory.hpp"
 #include "backend/gpu/packing/particle_kernels.hpp"
+#include "backend/gpu/streams.hpp"
 #include "model/packer.hpp"
 
 namespace linkscope::gpu {
@@ -52,18 +53,6 @@ class GpuPacker final : public Packer {
                                                              std::vector<std::int32_t>& seen) override;
 
  private:
-  class OwnStream {
-   public:
-    explicit OwnStream(GpuContext& context, int device);
-    ~OwnStream();
-    OwnStream(const OwnStream&) = delete;
-    OwnStream& operator=(const OwnStream&) = delete;
-    [[nodiscard]] gpuStream_t get() const { return stream_; }
-
-   private:
-    int device_;
-    gpuStream_t stream_ = nullptr;
-  };
   using PinnedWords = std::unique_ptr<std::byte, std::function<void(std::byte*)>>;
 
   void use_device() const;

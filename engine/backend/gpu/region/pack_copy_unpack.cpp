@@ -5,6 +5,7 @@
 #include "backend/gpu/memory/device_words.hpp"
 #include "backend/gpu/region/kernel_strided.hpp"
 #include "backend/gpu/region/region_kernels.hpp"
+#include "backend/gpu/streams.hpp"
 #include "backend/gpu/vendor/check.hpp"
 
 namespace linkscope::gpu {
@@ -25,51 +26,6 @@ Flow staged_flow(Flow flow) {
   }
   return flow;
 }
-
-/// A stream of `device` that joins in another's work.
-class SideStream {
- public:
-  SideStream(GpuContext& context, int device) : device_(device) {
-    context.use(device_);
-    LINKSCOPE_CHECK(gpuStreamCreateWithFlags(&stream_, gpuStreamNonBlocking));
-  }
-  ~SideStream() {
-    static_cast<void>(gpuSetDevice(device_));
-    static_cast<void>(gpuStreamDestroy(stream_));
-  }
-  SideStream(const SideStream&) = delete;
-  SideStream& operator=(const SideStream&) = delete;
-
-  [[nodiscard]] gpuStream_t get() const { return stream_; }
-
- private:
-  int device_;
-  gpuStream_t stream_ = nullptr;
-};
-
-/// Lets streams wait for what `device`'s have been given so far.
-class Signal {
- public:
-  Signal(GpuContext& context, int device) : device_(device) {
-    context.use(device);
-    LINKSCOPE_CHECK(gpuEventCreateWithFlags(&event_, gpuEventDisableTiming));
-  }
-  ~Signal() {
-    static_cast<void>(gpuSetDevice(device_));
-    static_cast<void>(gpuEventDestroy(event_));
-  }
-  Signal(const Signal&) = delete;
-  Signal& operator=(const Signal&) = delete;
-
-  void pass(gpuStream_t from, gpuStream_t to) const {
-    LINKSCOPE_CHECK(gpuEventRecord(event_, from));
-    LINKSCOPE_CHECK(gpuStreamWaitEvent(to, event_, 0));
-  }
-
- private:
-  int device_;
-  gpuEvent_t event_ = nullptr;
-};
 
 /// One end of the flow that is a GPU's: its memory as that GPU sees it, and the dense buffer beside it.
 struct PackedSide {
@@ -95,7 +51,7 @@ class PackedTransfer final : public DriverRegionTransfer {
                  const Region& region)
       : DriverRegionTransfer(context, staged_flow(flow), arenas, region, commands_per_region),
         flow_(staged_flow(flow)),
-        here_(*context, flow.executor.index) {
+        here_(*context, flow.executor.index, EventReach::process) {
     if (on_gpu(*flow.source)) source_.emplace(*context, flow.source->device.index, *arenas.source, region);
     if (on_gpu(*flow.destination)) {
       destination_.emplace(*context, flow.destination->device.index, *arenas.destination, region);
@@ -103,7 +59,7 @@ class PackedTransfer final : public DriverRegionTransfer {
     for (const auto* side : {&source_, &destination_}) {
       if (!*side || (*side)->device == device()) continue;
       other_stream_.emplace(*context, (*side)->device);
-      there_.emplace(*context, (*side)->device);
+      there_.emplace(*context, (*side)->device, EventReach::process);
     }
     run_once();
   }
@@ -134,11 +90,13 @@ class PackedTransfer final : public DriverRegionTransfer {
       work(stream);
       return;
     }
-    here_.pass(stream, other_stream_->get());
+    here_.record(stream);
+    here_.hold_back(other_stream_->get());
     context().use(side.device);
     work(other_stream_->get());
     context().use(device());
-    there_->pass(other_stream_->get(), stream);
+    there_->record(other_stream_->get());
+    there_->hold_back(stream);
   }
 
   static void convert(gpuStream_t stream, const RegionGrid& grid, std::byte* from, const Region& from_shape,
@@ -165,9 +123,9 @@ class PackedTransfer final : public DriverRegionTransfer {
   Flow flow_;
   std::optional<PackedSide> source_;
   std::optional<PackedSide> destination_;
-  std::optional<SideStream> other_stream_;
-  Signal here_;
-  std::optional<Signal> there_;
+  std::optional<OwnStream> other_stream_;
+  StreamEvent here_;  ///< where the executor's stream goes on elsewhere
+  std::optional<StreamEvent> there_;
 };
 
 }  // namespace

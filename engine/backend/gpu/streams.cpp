@@ -1,4 +1,4 @@
-#include "backend/gpu/ipc/stream_event.hpp"
+#include "backend/gpu/streams.hpp"
 
 #include <cstring>
 
@@ -7,6 +7,18 @@
 #include "base/error.hpp"
 
 namespace linkscope::gpu {
+
+OwnStream::OwnStream(GpuContext& context, int device) : device_(device) {
+  context.use(device);
+  LINKSCOPE_CHECK(gpuStreamCreateWithFlags(&stream_, gpuStreamNonBlocking));
+}
+
+OwnStream::~OwnStream() {
+  static_cast<void>(gpuSetDevice(device_));
+  static_cast<void>(gpuStreamSynchronize(stream_));
+  static_cast<void>(gpuStreamDestroy(stream_));
+  static_cast<void>(gpuGetLastError());
+}
 
 StreamEvent::StreamEvent(GpuContext& context, int device, EventReach reach) : device_(device) {
   context.use(device);
