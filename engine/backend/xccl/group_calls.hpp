@@ -61,7 +61,7 @@ class GroupCalls : public gpu::MultiGpuWork {
   /// What is known of one GPU; touched by the thread alone that calls for it.
   struct DeviceProgress {
     std::uint64_t done = 0;  ///< transfers since begin()
-    gpu::RecordedGraph graph;
+    gpu::ExecutableGraph graph;
   };
 
   void set_up();

@@ -5,6 +5,7 @@
 #include "backend/gpu/call/call_transfer.hpp"
 #include "backend/gpu/context.hpp"
 #include "backend/gpu/graph/counted_graph.hpp"
+#include "backend/gpu/graph/recorded_graph.hpp"
 #include "backend/gpu/vendor/check.hpp"
 #include "backend/host/allocation_calls.hpp"
 #include "backend/host/context.hpp"
@@ -33,16 +34,12 @@ class GraphLaunchTransfer final : public CallTransfer {
       : CallTransfer(context, flow.executor.index), graph_(context, device(), shape_of(flow)) {
     own_facts().max_repeats = std::max<std::uint64_t>(1, most_nodes_under_way / graph_.nodes());
     own_facts().setting = {{"nodes", static_cast<std::int64_t>(graph_.nodes())}};
-    LINKSCOPE_CHECK(gpuGraphInstantiateWithFlags(&executable_, graph_.graph(), 0));
-    // What the vendor puts off to the first launch is not this call's.
-    LINKSCOPE_CHECK(vendor::upload_graph(executable_, stream()));
-    LINKSCOPE_CHECK(gpuGraphLaunch(executable_, stream()));
+    executable_ = ExecutableGraph(graph_.graph(), stream());
+    // What the vendor puts off to the first launch is not the measured call's.
+    executable_.launch(stream());
     LINKSCOPE_CHECK(gpuStreamSynchronize(stream()));
   }
-  ~GraphLaunchTransfer() override {
-    static_cast<void>(gpuStreamSynchronize(stream()));
-    static_cast<void>(gpuGraphExecDestroy(executable_));
-  }
+  ~GraphLaunchTransfer() override { static_cast<void>(gpuStreamSynchronize(stream())); }
   GraphLaunchTransfer(const GraphLaunchTransfer&) = delete;
   GraphLaunchTransfer& operator=(const GraphLaunchTransfer&) = delete;
 
@@ -55,7 +52,7 @@ class GraphLaunchTransfer final : public CallTransfer {
  private:
   gpuError_t call(std::uint64_t repeats) noexcept override {
     for (std::uint64_t i = 0; i < repeats; ++i) {
-      const gpuError_t status = gpuGraphLaunch(executable_, stream());
+      const gpuError_t status = gpuGraphLaunch(executable_.get(), stream());
       if (status != gpuSuccess) return status;
     }
     return gpuSuccess;
@@ -65,7 +62,7 @@ class GraphLaunchTransfer final : public CallTransfer {
   }
 
   CountedGraph graph_;
-  gpuGraphExec_t executable_ = nullptr;
+  ExecutableGraph executable_;
 };
 
 /// Executable graphs of one graph, as blocks that are taken and given back.

@@ -73,7 +73,7 @@ class GraphTransfer final : public GpuTransfer {
   std::unique_ptr<Transfer> inner_;
   GpuTransfer& work_;  ///< what inner_ holds
   std::uint64_t recorded_;
-  RecordedGraph graph_;
+  ExecutableGraph graph_;
   std::uint64_t launches_ = 0;  ///< since arm()
 };
 

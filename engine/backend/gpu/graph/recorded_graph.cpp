@@ -5,16 +5,27 @@
 
 namespace linkscope::gpu {
 
-RecordedGraph::~RecordedGraph() {
+ExecutableGraph::ExecutableGraph(gpuGraph_t graph, gpuStream_t stream) {
+  LINKSCOPE_CHECK(gpuGraphInstantiateWithFlags(&graph_, graph, 0));
+  try {
+    LINKSCOPE_CHECK(vendor::upload_graph(graph_, stream));
+    LINKSCOPE_CHECK(gpuStreamSynchronize(stream));
+  } catch (...) {
+    static_cast<void>(gpuGraphExecDestroy(graph_));
+    throw;
+  }
+}
+
+ExecutableGraph::~ExecutableGraph() {
   if (graph_ != nullptr) static_cast<void>(gpuGraphExecDestroy(graph_));
 }
 
-RecordedGraph& RecordedGraph::operator=(RecordedGraph&& other) noexcept {
+ExecutableGraph& ExecutableGraph::operator=(ExecutableGraph&& other) noexcept {
   std::swap(graph_, other.graph_);
   return *this;
 }
 
-void RecordedGraph::launch(gpuStream_t stream) const { LINKSCOPE_CHECK(gpuGraphLaunch(graph_, stream)); }
+void ExecutableGraph::launch(gpuStream_t stream) const { LINKSCOPE_CHECK(gpuGraphLaunch(graph_, stream)); }
 
 // Other threads of the process (lanes at work) may go on with calls that a recording thread may not make.
 Recording::Recording(gpuStream_t stream) : stream_(stream) {
@@ -30,15 +41,6 @@ Recording::~Recording() {
 void Recording::end() {
   ended_ = true;
   LINKSCOPE_CHECK(gpuStreamEndCapture(stream_, &graph_));
-}
-
-RecordedGraph Recording::made_ready() const {
-  gpuGraphExec_t executable = nullptr;
-  LINKSCOPE_CHECK(gpuGraphInstantiateWithFlags(&executable, graph_, 0));
-  RecordedGraph recorded(executable);
-  LINKSCOPE_CHECK(vendor::upload_graph(executable, stream_));
-  LINKSCOPE_CHECK(gpuStreamSynchronize(stream_));
-  return recorded;
 }
 
 }  // namespace linkscope::gpu

@@ -1,4 +1,4 @@
-// RecordedGraph: calls recorded from a stream into a graph that can be launched again and again.
+// ExecutableGraph and Recording: a graph that can be launched again and again, and how calls become one.
 #pragma once
 
 #include <utility>
@@ -7,22 +7,24 @@
 
 namespace linkscope::gpu {
 
-/// A graph ready to be launched on the device it was recorded from.
-class RecordedGraph {
+/// A graph on the device that was current when it was made.
+class ExecutableGraph {
  public:
-  RecordedGraph() = default;
-  explicit RecordedGraph(gpuGraphExec_t graph) : graph_(graph) {}
-  ~RecordedGraph();
-  RecordedGraph(RecordedGraph&& other) noexcept : graph_(std::exchange(other.graph_, nullptr)) {}
-  RecordedGraph& operator=(RecordedGraph&& other) noexcept;
+  ExecutableGraph() = default;
+  /// Instantiates `graph`, uploads it by `stream` and waits: nothing of that is left to the first launch.
+  ExecutableGraph(gpuGraph_t graph, gpuStream_t stream);
+  ~ExecutableGraph();
+  ExecutableGraph(ExecutableGraph&& other) noexcept : graph_(std::exchange(other.graph_, nullptr)) {}
+  ExecutableGraph& operator=(ExecutableGraph&& other) noexcept;
 
+  [[nodiscard]] gpuGraphExec_t get() const { return graph_; }
   void launch(gpuStream_t stream) const;
 
  private:
   gpuGraphExec_t graph_ = nullptr;
 };
 
-/// A graph being recorded from a stream, by the thread that began. Ends the recording however it goes.
+/// Calls being recorded from a stream into a graph, by the thread that began. Ends the recording however it goes.
 class Recording {
  public:
   /// The stream's device is current. The stream is idle.
@@ -34,8 +36,8 @@ class Recording {
   /// Ends the recording. A thread that records from several streams ends all before it makes any ready: that takes
   /// calls which a recording thread may not make.
   void end();
-  /// Puts the graph onto the device, which is current.
-  [[nodiscard]] RecordedGraph made_ready() const;
+  /// The graph on the device, which is current.
+  [[nodiscard]] ExecutableGraph made_ready() const { return {graph_, stream_}; }
 
  private:
   gpuStream_t stream_;
