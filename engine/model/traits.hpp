@@ -19,6 +19,8 @@ struct MemoryTraits {
   bool uncached = false;          ///< no CPU cache holds it
   bool shareable = false;         ///< another process of the host can map it
   bool plain_allocation = false;  ///< on a GPU: by the runtime's plain call, so with an IPC handle
+  bool grained = false;           ///< its coherence is chosen when it is allocated, which AMD alone offers
+  bool by_library = false;        ///< a communication library allocates it, for its own calls
 
   /// Whether malloc gives it, or pages that only this process maps.
   [[nodiscard]] bool is_private() const { return system_pages && !shareable; }
@@ -34,7 +36,9 @@ struct MethodTraits {
   bool stages = false;        ///< copies between GPUs without peer access go through the host
   bool maps_members = false;  ///< members map one another's memory: they are on one host
   bool by_mpi = false;        ///< calls MPI, which wants processes that its own launcher started
+  bool by_xccl = false;       ///< calls NCCL or RCCL
   bool by_python = false;     ///< done by the engine's Python child
+  bool by_kernel = false;     ///< a kernel moves the bytes: by the device's clock one launch does all repeats
   bool takes_empty = false;   ///< messages of 0 bytes too
   bool answered = false;  ///< a send is answered: its time is a round trip, unless its call says otherwise
   bool migrates = false;  ///< what it times is pages that migrate, each time from where the plan says
@@ -63,16 +67,19 @@ inline constexpr MemoryTraits device_traits{.home = Home::gpu, .plain_allocation
 inline constexpr MemoryTraits managed_traits{.migrates = true};
 inline constexpr MemoryTraits pool_traits{.home = Home::gpu};
 inline constexpr MemoryTraits vmm_traits{.home = Home::gpu};
-inline constexpr MemoryTraits xccl_memory_traits{.home = Home::gpu};
+inline constexpr MemoryTraits xccl_memory_traits{.home = Home::gpu, .by_library = true};
 /// Fine-grained and coarse-grained memory.
-inline constexpr MemoryTraits grained_traits{.plain_allocation = true};
+inline constexpr MemoryTraits grained_traits{.plain_allocation = true, .grained = true};
 
 // Of methods that several backends carry out, or that measured and described machines share. All others stand in the
 // method's own spec.
 inline constexpr MethodTraits copy_engine_traits{.stages = true, .leaves_pages = true};
-inline constexpr MethodTraits exchange_traits{.both_ways = true};
+inline constexpr MethodTraits kernel_traits{.by_kernel = true};
+inline constexpr MethodTraits exchange_traits{.by_kernel = true, .both_ways = true};
 /// A ring is linked and walked node by node, in random order, before it is timed.
 inline constexpr MethodTraits pointer_chase_traits{.dependent = true, .cpu_fill_gbps = 1.2};
+inline constexpr MethodTraits ipc_copy_traits{.maps_members = true};
+inline constexpr MethodTraits ipc_kernel_traits{.maps_members = true, .by_kernel = true};
 inline constexpr MethodTraits ping_pong_traits{.dependent = true};
 /// Page by page, or through the driver.
 inline constexpr MethodTraits allocation_traits{.host_gbps = 5, .gpu_gbps = 5};
@@ -89,13 +96,14 @@ inline constexpr MethodTraits mpi_traits{.stages = true,
                                          .fill_gbps = 20,
                                          .calls = "shm-copy"};
 /// Copies by one thread.
-inline constexpr MethodTraits shm_copy_traits{.takes_empty = true, .answered = true, .host_gbps = 8};
+inline constexpr MethodTraits shm_copy_traits{
+    .maps_members = true, .takes_empty = true, .answered = true, .host_gbps = 8};
 inline constexpr MethodTraits mpi_collective_traits{
     .stages = true, .by_mpi = true, .host_gbps = 1.5, .gpu_gbps = 20, .fill_gbps = 20};
-inline constexpr MethodTraits xccl_traits{.stages = true};
+inline constexpr MethodTraits xccl_traits{.stages = true, .by_xccl = true};
 inline constexpr MethodTraits mpi_schedule_traits{
     .stages = true, .by_mpi = true, .schedules = true, .host_gbps = 1.5, .gpu_gbps = 20, .fill_gbps = 20};
-inline constexpr MethodTraits xccl_schedule_traits{.stages = true, .schedules = true};
+inline constexpr MethodTraits xccl_schedule_traits{.stages = true, .by_xccl = true, .schedules = true};
 inline constexpr MethodTraits direct_schedule_traits{.maps_members = true, .schedules = true};
 inline constexpr MethodTraits direct_collective_traits{.maps_members = true};
 

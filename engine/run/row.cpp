@@ -114,7 +114,9 @@ Json traits_json(const MethodTraits& traits) {
   for (const auto& [name, has] : Flags{{"stages", traits.stages},
                                        {"maps_members", traits.maps_members},
                                        {"by_mpi", traits.by_mpi},
+                                       {"by_xccl", traits.by_xccl},
                                        {"by_python", traits.by_python},
+                                       {"by_kernel", traits.by_kernel},
                                        {"takes_empty", traits.takes_empty},
                                        {"answered", traits.answered},
                                        {"migrates", traits.migrates},
@@ -144,7 +146,9 @@ Json traits_json(const MemoryTraits& traits) {
                                        {"registered", traits.registered},
                                        {"uncached", traits.uncached},
                                        {"shareable", traits.shareable},
-                                       {"plain_allocation", traits.plain_allocation}}) {
+                                       {"plain_allocation", traits.plain_allocation},
+                                       {"grained", traits.grained},
+                                       {"by_library", traits.by_library}}) {
     if (has) json[name] = true;
   }
   return json;

@@ -61,14 +61,16 @@ def test_messages_by_mpi_are_not_started_by_another_mpis_launcher(
 @pytest.mark.parametrize(
     ("hosts", "words", "skipped"), [("a:4,b:4", "", True), ("a:4", "", False), ("a,b", " -ppn 2", False)]
 )
+@pytest.mark.parametrize("method", ["shm-copy", "ipc-copy", "a-method-nobody-knows"])
 def test_memory_that_processes_share_is_not_tried_between_hosts(
-    tmp_path: Path, hosts: str, words: str, skipped: bool
+    tmp_path: Path, hosts: str, words: str, skipped: bool, method: str
 ) -> None:
     mpiexec = tmp_path / "mpiexec"
     mpiexec.write_text("#!/bin/sh\necho 'HYDRA build details:'\n")
     mpiexec.chmod(0o755)
     engine = Engine("host", Path("nowhere"), {"backend": "host"})
-    case = {"id": "1", "flows": [{"method": "shm-copy"}], "processes": 2}
+    stated = {"methods": {"a-method-nobody-knows": {"maps_members": True}}}
+    case = {"id": "1", "flows": [{"method": method}], "processes": 2, "labels": {"traits": stated}}
     (one,) = startable([PlannedCase(case)], LaunchOptions(launcher_command=f"{mpiexec}{words}", hosts=hosts), engine)
     assert (one.skip is not None and "on a host each" in one.skip) == skipped
 

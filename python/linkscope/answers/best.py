@@ -41,7 +41,7 @@ _KEYS = [
     *(*_SHARED, "figures", "parameters", "memories", "method", "role", "way"),
     *("environment", "workload", "deck", "state_memory", "rank_order"),
 ]
-_ENDS = ["source", "destination", "members"]
+_PLACE = ["source", "destination", "members", "class"]
 _FORM = "form"
 """A parameter that means the same of every method: where it tells any ways apart, all names have it."""
 _SCHEDULE = "-schedule"
@@ -95,10 +95,10 @@ class Choice:
     ``rivals``: what every way costs, in seconds, at the sizes that count or are left out; ``ranges`` and ``crossovers``
     ascend. ``undecided``: sizes where intervals leave the best open; ``assumed``: sizes where a model's time is mostly
     a latency that no source gives. Both are in no range. ``always``: the way to take where one must do for all sizes,
-    and what it costs more at most; None where none has all sizes. ``first``: source, destination and members of its
-    first result. ``test``: the test with most sizes, "default d2d-by-size". ``part``: only one of several runs has some
-    of it; ``once``: all was measured in one run of a node that is not calibrated. ``disagreement``: how far results of
-    one way, size and path are apart at most where their intervals are disjoint, 0.12 for 12%.
+    and what it costs more at most; None where none has all sizes. ``first``: where its first result is, and its class.
+    ``test``: the test with most sizes, "default d2d-by-size". ``part``: only one of several runs has some of it;
+    ``once``: all was measured in one run of a node that is not calibrated. ``disagreement``: how far results of one
+    way, size and path are apart at most where their intervals are disjoint, 0.12 for 12%.
     """
 
     task: Task
@@ -262,11 +262,11 @@ def _choices(usable: polars.DataFrame, keys: polars.DataFrame, pairs: Sequence[T
     lines = usable.join(
         coded.filter(polars.col("task").is_in(rivalled)), on=_KEYS, nulls_equal=True, maintain_order="left"
     )
-    tests, firsts = _tests(lines), lines.select("task", *_ENDS).unique("task", keep="first").rows_by_key("task")
+    tests, firsts = _tests(lines), lines.select("task", *_PLACE).unique("task", keep="first").rows_by_key("task")
     numbered = list(tasks.values())
     for (number,), some in _medians(lines).group_by("task", maintain_order=True):
         task, ways = numbered[int(str(number))]
-        first = dict(zip(_ENDS, firsts[number][0], strict=True))
+        first = dict(zip(_PLACE, firsts[number][0], strict=True))
         yield _choice(task, ways, some, first, tests[int(str(number))])
 
 

@@ -101,6 +101,11 @@ def causes(around: RunSurroundings, gpu: str) -> list[KnownCause]:
     nearer = _nearer(around, gpu, near)
     alone_with_ecc = state.ecc and any(around.gpu(other).ecc is False for other in around.gpus)
     watts, default = state.power_cap_w, state.power_default_w
+
+    def by_clock(line: Line) -> bool:
+        """Return whether a result follows the clock: kernels do, copy engines between devices do not."""
+        return line["kind"] == "local" or around.run.traits[line["method"]].by_kernel
+
     known: tuple[tuple[object, Finding, Callable[[Line], bool]], ...] = (
         (state.lanes_lacking, error("explain.pcie-narrow", lanes=lanes, most=most_lanes), _over_pcie),
         (state.generation_lacking, error("explain.pcie-slow", generation=generation, most=newest), _over_pcie),
@@ -116,8 +121,8 @@ def causes(around: RunSurroundings, gpu: str) -> list[KnownCause]:
         (state.mig, error("explain.mig"), lambda line: not _of_peers(line)),
         (state.processes, error("explain.other-processes", processes=state.processes), lambda line: True),
         (alone_with_ecc, error("explain.ecc"), lambda line: bool(line["kind"] == "local")),
-        (state.slowed_by, error("explain.throttled", reasons=state.slowed_by), _by_clock),
-        (state.capped, error("explain.power-cap", watts=watts, default=default), _by_clock),
+        (state.slowed_by, error("explain.throttled", reasons=state.slowed_by), by_clock),
+        (state.capped, error("explain.power-cap", watts=watts, default=default), by_clock),
     )
     return [KnownCause(replace(found, where=found.where or (gpu,)), of) for holds, found, of in known if holds]
 
@@ -155,11 +160,6 @@ def _of_peers(line: Line) -> bool:
 
 def _over_pcie(line: Line) -> bool:
     return str(line["link"]).startswith("pcie")
-
-
-def _by_clock(line: Line) -> bool:
-    """Return whether a result follows the clock: kernels do, copy engines between devices do not."""
-    return line["kind"] == "local" or str(line["method"]).startswith("kernel")
 
 
 _CHECKS: Mapping[str, Mapping[str, tuple[str, ...]]] = {

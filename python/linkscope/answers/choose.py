@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import replace
 from difflib import get_close_matches
 from itertools import combinations
@@ -34,8 +34,6 @@ _FIXED = 3
 """Lines of it: which run, an empty choice, column headings."""
 _APART = 2.0
 """Factor between runs from which a case counts as one that they disagree on."""
-_KERNELS = ("kernel-", "bulk-copy")
-"""How methods begin whose repeats are choice launch by the device's clock."""
 _WORDS, _NUMBER = polars.String, polars.Float64
 _FIRST: dict[str, Any] = {
     **{"heading": _WORDS, "what": _WORDS, "fastest": _WORDS, "others": polars.List(_NUMBER), "most": _NUMBER},
@@ -96,7 +94,7 @@ def _headline(
 
 def _warnings(runs: Sequence[Run], ranked: Sequence[Choice]) -> Iterator[Finding]:
     yield from _slow(runs)
-    if any("xccl" in name for choice in ranked for name in choice.rivals):
+    if any(choice.methods.intersection(run.methods("by_xccl")) for choice in ranked for run in runs):
         yield from {found.code: found for run in runs for found in nvls_off(run)}.values()
     yield from _apart(runs)
 
@@ -141,7 +139,8 @@ def _odd_end(ascending: Sequence[float]) -> int | None:
 
 
 def _notes(runs: Sequence[Run], every: Sequence[Choice], ranked: Sequence[Choice]) -> Iterator[Finding]:
-    copies = [choice for choice in ranked if choice.task.line["clock"] == "device" and _mixes_launches(choice)]
+    kernels = {method for run in runs for method in run.methods("by_kernel")}
+    copies = [choice for choice in ranked if choice.task.line["clock"] == "device" and _mixes_launches(choice, kernels)]
     if copies and not any(choice.task.line["clock"] == "host" and "gpu" in choice.task.movement for choice in ranked):
         suite = max(copies, key=lambda choice: len(choice.sizes)).test.partition(" ")[0]
         yield note("choose.launch", suite=suite) if suite in packaged_suites() else note("choose.launch-clock")
@@ -179,11 +178,10 @@ def _details(every: Sequence[Choice], library: str) -> Iterator[Finding]:
         yield note("choose.calls")
 
 
-def _mixes_launches(choice: Choice) -> bool:
+def _mixes_launches(choice: Choice, kernels: Set[str]) -> bool:
     """Return whether kernels that are launched once stand beside copies that are called one by one."""
     graph = any(word.startswith("graph=") and word != "graph=0" for word in choice.task.asked)
-    kernels = [name.startswith(_KERNELS) for name in choice.rivals]
-    return not graph and any(kernels) and not all(kernels)
+    return not graph and bool(choice.methods & kernels and choice.methods - kernels)
 
 
 def _next(runs: Sequence[Run], ranked: Sequence[Choice]) -> Iterator[Finding]:

@@ -12,6 +12,7 @@ from linkscope.answers.best import ANY, Choice
 from linkscope.messages import numbers
 from linkscope.messages.methods import method_name, setting_name
 from linkscope.messages.names import named
+from linkscope.results.noise_class import NoiseClass
 from linkscope.statistics.ranges import Rivals, SizeRange
 
 _WIDTH, _GAPS, _INDENT = 80, 4, "__"
@@ -204,7 +205,7 @@ def others(span: SizeRange) -> tuple[float, float] | None:
 
 def uncertain(choice: Choice) -> bool:
     """Return whether one run cannot know: CPUs move the bytes, and the node is not calibrated."""
-    return choice.once and any(name.startswith("memcpy") for name in choice.rivals)
+    return choice.once and choice.first["class"] == NoiseClass.CPU.key
 
 
 def _headed(choices: Sequence[Choice], brief: bool) -> Iterator[tuple[str, list[Choice]]]:

@@ -112,7 +112,7 @@ def _disturbed(run: Run) -> Iterator[Finding]:
 
 def nvls_off(run: Run) -> Iterator[Finding]:
     """Yield that NCCL ran without reductions in the GPU switch because the user forbade them."""
-    by_library = run.results.filter(polars.col("method").str.starts_with("xccl"))["notes"]
+    by_library = run.results.filter(polars.col("method").is_in(run.methods("by_xccl")))["notes"]
     if any(NVLS_OFF in text for text in by_library.explode().drop_nulls().unique()):
         yield warning("run.nvls-off", library=run.library)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -22,10 +22,10 @@ _OF_GPU = (
     "acs_redirect",
 )
 _CALLERS = {
-    **{"MPI": "mpi", "MPI library": "mpi", "nccl": "xccl", "rccl": "xccl"},
-    **dict.fromkeys(("PyTorch", "NCCL of PyTorch", "CUDA of PyTorch"), "torch"),
+    **{"MPI": "by_mpi", "MPI library": "by_mpi", "nccl": "by_xccl", "rccl": "by_xccl"},
+    **dict.fromkeys(("PyTorch", "NCCL of PyTorch", "CUDA of PyTorch"), "by_python"),
 }
-"""Library -> how the methods begin that call it."""
+"""Library -> trait of the methods that call it."""
 _ABSENT = "-"
 _Key = tuple[str, str]
 """Device and setting."""
@@ -42,7 +42,7 @@ class SetupChange:
     new: str
 
 
-def setup_changes(base: Run, new: Run, methods: Iterable[str]) -> list[SetupChange]:
+def setup_changes(base: Run, new: Run, methods: Collection[str]) -> list[SetupChange]:
     """Return what differs in versions, devices, links, settings and the plan's options.
 
     What varies by itself (clocks, load, free memory) is no setting, nor is a library that none of ``methods`` calls.
@@ -56,8 +56,8 @@ def setup_changes(base: Run, new: Run, methods: Iterable[str]) -> list[SetupChan
         were, are = _gpus(base), _gpus(new)
         before |= {key: were[key] for key in were.keys() & are.keys()}
         after |= {key: are[key] for key in were.keys() & are.keys()}
-    called = tuple(methods)
-    unused = {name for name, caller in _CALLERS.items() if not any(method.startswith(caller) for method in called)}
+    called = [traits for run in (base, new) for name, traits in run.traits.items() if name in methods]
+    unused = {name for name, trait in _CALLERS.items() if not any(getattr(traits, trait) for traits in called)}
     return [change for change in _differing(before, after) if change.setting not in unused]
 
 

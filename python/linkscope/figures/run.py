@@ -15,6 +15,7 @@ from linkscope.machine.node import Node
 from linkscope.machine.nominal import nominal
 from linkscope.machine.paths import Paths
 from linkscope.machine.state import MachineState
+from linkscope.machine.traits import MethodTraits, method_traits
 from linkscope.machine.vendor import named_vendor, vendor_of
 from linkscope.messages.methods import library
 from linkscope.results.row import Row
@@ -69,6 +70,20 @@ class Run:
     def rows(self) -> Mapping[str, Row]:
         """Return the rows of all cases by id, for what the frame does not hold."""
         return {row.id: row for row in self.file.rows}
+
+    @cached_property
+    def traits(self) -> Mapping[str, MethodTraits]:
+        """Return what is known of every method that was to be measured."""
+        found: dict[str, MethodTraits] = {}
+        for row in self.file.rows:
+            for flow in row.case["flows"]:
+                if flow["method"] not in found:
+                    found[flow["method"]] = method_traits(row.case, flow["method"])
+        return found
+
+    def methods(self, trait: str) -> list[str]:
+        """Return the methods that have a trait."""
+        return [name for name, traits in self.traits.items() if getattr(traits, trait)]
 
     @cached_property
     def library(self) -> str:

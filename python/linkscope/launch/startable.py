@@ -12,12 +12,11 @@ from linkscope.launch.engines import Engine
 from linkscope.launch.launcher import inside
 from linkscope.launch.launcher.launch_options import LaunchOptions
 from linkscope.launch.launcher.mpiexec import ONE_MPI, Mpiexec, library_of
+from linkscope.machine.traits import method_traits
 from linkscope.plan.case_groups import uses_mpi
 from linkscope.plan.planned_case import PlannedCase
 
 Json = dict[str, Any]
-ON_ONE_HOST = frozenset(("shm-copy", "ipc-copy", "ipc-kernel", "direct-collective", "direct-schedule"))
-"""Methods by which processes reach one another's memory without a network."""
 
 
 def startable(planned: Sequence[PlannedCase], launching: LaunchOptions, engine: Engine) -> list[PlannedCase]:
@@ -54,7 +53,8 @@ def _why_not(kind: str, launching: LaunchOptions, engine: Engine, case: Json) ->
 
 def _apart(launching: LaunchOptions, kind: str, engine: Engine, case: Json) -> str | None:
     """Why processes that are on a host each cannot map one another's memory."""
-    mapping = ON_ONE_HOST & {flow["method"] for flow in case["flows"]}
+    methods = {flow["method"] for flow in case["flows"]}
+    mapping = [method for method in methods if method_traits(case, method).maps_members]
     processes = int(case["processes"])
     if not mapping or not launching.open(kind, engine.name, None).spread(processes):
         return None

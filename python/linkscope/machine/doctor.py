@@ -8,11 +8,12 @@ from typing import Any
 
 from linkscope.machine.node import Node
 from linkscope.machine.state import GpuState, MachineState
+from linkscope.machine.traits import method_of
 from linkscope.messages.finding import Finding, Level, error, note, warning
 
 _GIB = 1 << 30
-_INTERFACES = {"mpi": "doctor.no-mpi", "xccl": "doctor.no-xccl", "torch": "doctor.no-torch"}
-"""How the names of methods begin that need a library at run time -> what is said where it is missing."""
+_INTERFACES = {"by_python": "doctor.no-torch", "by_mpi": "doctor.no-mpi", "by_xccl": "doctor.no-xccl"}
+"""Trait of methods that need a library at run time -> what is said where it is missing."""
 _LEVELS = tuple(Level)
 
 
@@ -68,7 +69,8 @@ def _interfaces(seen: Examined) -> Iterator[Finding]:
     used = seen.engines.get(seen.vendor or "") or seen.engines.get("host")
     reasons: dict[tuple[str, str], list[str]] = {}
     for method in (used or {}).get("methods", ()):
-        library = next((one for one in _INTERFACES if method["name"].startswith(one)), "")
+        traits = method_of(method["name"], method.get("traits"))
+        library = next((one for one in _INTERFACES if getattr(traits, one)), "")
         if library and not method["available"]:
             reasons.setdefault((library, str(method.get("reason", "?"))), []).append(method["name"])
     for (library, reason), methods in reasons.items():

@@ -14,6 +14,11 @@ _Own = TypeVar("_Own", bound="_Traits")
 LABEL = "traits"
 """Where a case's labels hold what was stated of its methods and memories."""
 _ASSUMED = Path(__file__).parent / "assumed_traits.json"
+_YOUNGER = (
+    *("maps_members", "by_xccl", "by_kernel", "system_pages", "uncached", "shareable", "plain_allocation"),
+    *("grained", "by_library"),
+)
+"""Traits that older runs do not state: there, what is assumed of a name holds."""
 
 
 @dataclass(frozen=True)
@@ -36,7 +41,9 @@ class MethodTraits(_Traits):
     stages: bool = False
     maps_members: bool = False
     by_mpi: bool = False
+    by_xccl: bool = False
     by_python: bool = False
+    by_kernel: bool = False
     takes_empty: bool = False
     answered: bool = False
     migrates: bool = False
@@ -58,8 +65,14 @@ class MemoryTraits(_Traits):
     lies_on: str = "anywhere"
     placed_by_touch: bool = False
     huge_pages: bool = False
+    system_pages: bool = False
     migrates: bool = False
     registered: bool = False
+    uncached: bool = False
+    shareable: bool = False
+    plain_allocation: bool = False
+    grained: bool = False
+    by_library: bool = False
 
     @property
     def ordinary(self) -> bool:
@@ -82,28 +95,42 @@ def label_of(methods: Mapping[str, MethodTraits], memories: Mapping[str, MemoryT
 
 
 def method_traits(case: Json, name: str) -> MethodTraits:
-    """Of a method that ``case`` names; assumed where the case is of a run before traits were stated."""
+    """Return the traits of a method that ``case`` names."""
     stated = case.get("labels", {}).get(LABEL)
-    return assumed_method(name) if stated is None else MethodTraits.of(stated.get("methods", {}).get(name, {}))
+    return method_of(name, None if stated is None else stated.get("methods", {}).get(name, {}))
 
 
 def memory_traits(case: Json, name: str) -> MemoryTraits:
-    """Of a memory that ``case`` names, in the same way."""
+    """Return the traits of a memory that ``case`` names."""
     stated = case.get("labels", {}).get(LABEL)
-    return assumed_memory(name) if stated is None else MemoryTraits.of(stated.get("memories", {}).get(name, {}))
+    return _memory_of(name, None if stated is None else stated.get("memories", {}).get(name, {}))
+
+
+def method_of(name: str, stated: Json | None) -> MethodTraits:
+    """Return the traits of a method of which a run or an engine states these; None: it states no traits at all."""
+    return MethodTraits.of(_with_assumed("methods", name, stated))
 
 
 @cache
 def assumed_method(name: str) -> MethodTraits:
-    """What is taken for a method of which an engine's description or a row states nothing: traits that methods had when
-    engines began to state them, the defaults for any other."""
-    return MethodTraits.of(_assumed()["methods"].get(name, {}))
+    """Return what is taken for a method of which nothing is stated: traits that methods had when engines began to state
+    them, the defaults for any other."""
+    return method_of(name, None)
 
 
 @cache
 def assumed_memory(name: str) -> MemoryTraits:
-    """The same for a memory."""
-    return MemoryTraits.of(_assumed()["memories"].get(name, {}))
+    """Return the same for a memory."""
+    return _memory_of(name, None)
+
+
+def _memory_of(name: str, stated: Json | None) -> MemoryTraits:
+    return MemoryTraits.of(_with_assumed("memories", name, stated))
+
+
+def _with_assumed(kind: str, name: str, stated: Json | None) -> Json:
+    assumed: Json = _assumed()[kind].get(name, {})
+    return assumed if stated is None else {one: assumed[one] for one in _YOUNGER if one in assumed} | stated
 
 
 @cache

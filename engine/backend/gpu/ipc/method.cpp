@@ -166,12 +166,14 @@ Bytes IpcMethod::rotation_bytes(const Flow& flow) const { return work_->rotation
 
 IpcCopy::IpcCopy(const std::shared_ptr<GpuContext>& context)
     : IpcMethod({"ipc-copy",
-                 "copies by the DMA engines to or from another process's memory, mapped by an IPC handle"},
+                 "copies by the DMA engines to or from another process's memory, mapped by an IPC handle",
+                 Quantity::bandwidth, ipc_copy_traits},
                 context, std::make_shared<CopyEngine>(context), {"call", "graph"}) {}
 
 IpcKernel::IpcKernel(const std::shared_ptr<GpuContext>& context)
     : IpcMethod(
-          {"ipc-kernel", "copies by a kernel to or from another process's memory, mapped by an IPC handle"},
+          {"ipc-kernel", "copies by a kernel to or from another process's memory, mapped by an IPC handle",
+           Quantity::bandwidth, ipc_kernel_traits},
           context, std::make_shared<KernelCopy>(context), kernel_parameters()) {}
 
 }  // namespace linkscope::gpu
