@@ -320,6 +320,12 @@ def test_pearsons_tiers_are_one_curve_each_on_frontier() -> None:
             TINY_SUITE.replace("title: Copies", "title: Copies\n    clock: sun"),
             r"rows\[0\].clock: 'sun' is none of device, ",
         ),
+        (
+            TINY_SUITE.replace("memory: pageable", "memory: {lies_on: host, colour: red}"),
+            r"line \d+: rows\[0\].\w+.memory.colour: no field has that name",
+        ),
+        (TINY_SUITE.replace("memory: pageable", "memory: {uncached: no}"), "memory.lies_on: is missing"),
+        (TINY_SUITE.replace("memory: pageable", "memory: {lies_on: gpu, uncached: yes}"), "none has these traits"),
         (TINY_SUITE + "  - " + "[" * 100_000, "nested more than 32 deep|maximum nesting depth"),
         (TINY_SUITE.replace("title: Copies", "title: &me [*me]"), "holds itself"),
         (

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import fields, replace
 
+from schema_files import load_schema
 from suite_text import OFFER, suite_of
 from test_patterns import node
 
@@ -19,7 +20,11 @@ from linkscope.machine.traits import (
 from linkscope.plan.budget import SamplingOptions, estimate_s
 from linkscope.plan.engine_catalog import EngineCatalog
 from linkscope.plan.expand import expand
+from linkscope.plan.flows import ends_of
 from linkscope.plan.select import Selection
+from linkscope.plan.suite_file import MemorySet
+from linkscope.plan.suites import load_suite
+from linkscope.plan.whole_catalog import whole_catalog
 
 
 def test_engines_state_for_each_name_what_is_assumed_of_it_in_old_runs() -> None:
@@ -59,3 +64,30 @@ def test_a_case_of_an_old_run_has_the_traits_that_its_names_had() -> None:
     assert method_traits(old, "prefetch").migrates
     assert method_traits(old, "no such method") == MethodTraits()
     assert not method_traits({"labels": {"traits": {}}}, "prefetch").migrates
+
+
+def test_a_memory_that_an_engine_adds_is_in_every_set_of_its_traits() -> None:
+    added = {
+        "new-pinned": MemoryTraits(lies_on="host"),
+        "new-on-gpus": MemoryTraits(lies_on="gpu"),
+        "new-shared": MemoryTraits(lies_on="host", shareable=True),
+    }
+    suite = load_suite("host-device")
+    whole = whole_catalog(suite)
+    catalog = replace(whole, memories=whole.memories | added.keys(), memory_traits=added)
+
+    def memories(offer: EngineCatalog) -> set[str]:
+        planned = expand([suite], node(2), offer, Selection(sizes=(1 << 20,)))
+        return {end["memory"] for one in planned for flow in one.case["flows"] for end in ends_of(flow)}
+
+    assert memories(catalog) - memories(whole) == {"new-pinned", "new-on-gpus"}
+
+
+def test_sets_of_memories_have_each_trait_once_in_engine_python_and_schema() -> None:
+    flags = set(MemorySet.__struct_fields__)
+    assert flags == {one.name for one in fields(MemoryTraits)}
+    (said,) = (one for one in load_schema("suite")["$defs"]["memories"]["anyOf"] if "properties" in one)
+    assert set(said["properties"]) == flags
+    assert MemorySet("gpu").has(assumed_memory("managed"))
+    assert not MemorySet("gpu").has(assumed_memory("fine-grained"))
+    assert not MemorySet("gpu", migrates="no").has(assumed_memory("managed"))

@@ -9,6 +9,7 @@ from typing import TypeAlias
 from linkscope.cli.list_entry import ListEntry
 from linkscope.cli.model_extent import model_extent
 from linkscope.machine.described import load_machine, machine_names, machine_sources
+from linkscope.machine.traits import MemoryTraits, assumed_memory
 from linkscope.plan.distinct_titles import distinct_titles
 from linkscope.plan.suite import Suite
 from linkscope.plan.suite_row import SuiteRow
@@ -37,22 +38,18 @@ def _of_gpus(row: SuiteRow | WorkloadRow) -> str:
 
 
 def _method(one: ListEntry) -> Details:
-    def names(suite: Suite) -> bool:
-        return any(one.name in row.methods for row in _rows(suite))
-
     parameters = {"parameters": one.data["parameters"]} if "parameters" in one.data else {}
-    return {**parameters, "suites": _suites_that(names)}
+    return {**parameters, "suites": _suites_that(lambda row: one.name in row.methods)}
 
 
 def _memory(one: ListEntry) -> Details:
-    def names(suite: Suite) -> bool:
-        return any(one.name in row.memories for row in _rows(suite))
-
-    return {"suites": _suites_that(names)}
+    traits = MemoryTraits.of(one.data["traits"]) if "traits" in one.data else assumed_memory(one.name)
+    told = ", ".join(f"{name}: {'yes' if value is True else value}" for name, value in traits.stated.items())
+    return {"traits": told, "suites": _suites_that(lambda row: one.name in row.memories)}
 
 
 def _pattern(one: ListEntry) -> Details:
-    return {"suites": _suites_that(lambda suite: any(row.pattern == one.name for row in suite.rows))}
+    return {"suites": _suites_that(lambda row: isinstance(row, SuiteRow) and row.pattern == one.name)}
 
 
 def _machine(one: ListEntry) -> Details:
@@ -93,8 +90,8 @@ def _importer(one: ListEntry) -> Details:
     return {"next": f"linkscope import FILE --from {one.name} -o RUN.jsonl"}
 
 
-def _suites_that(wanted: Callable[[Suite], bool]) -> str:
-    return _or_none(name for name in suite_names() if wanted(load_suite(name)))
+def _suites_that(wanted: Callable[[SuiteRow | WorkloadRow], bool]) -> str:
+    return _or_none(name for name in suite_names() if any(map(wanted, _rows(load_suite(name)))))
 
 
 def _rows(suite: Suite) -> list[SuiteRow | WorkloadRow]:

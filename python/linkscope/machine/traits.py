@@ -124,6 +124,11 @@ def assumed_memory(name: str) -> MemoryTraits:
     return _memory_of(name, None)
 
 
+def known_memories() -> tuple[str, ...]:
+    """Return the memories that are known without an engine, in the order of lists and tables."""
+    return tuple(_assumed()["memories"])
+
+
 def _memory_of(name: str, stated: Json | None) -> MemoryTraits:
     return MemoryTraits.of(_with_assumed("memories", name, stated))
 

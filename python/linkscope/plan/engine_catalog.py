@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
-from linkscope.machine.traits import MemoryTraits, MethodTraits, assumed_memory, assumed_method
+from linkscope.machine.traits import MemoryTraits, MethodTraits, assumed_memory, assumed_method, known_memories
+from linkscope.plan.suite import Suite
+from linkscope.plan.suite_row import End
 
 
 @dataclass(frozen=True)
@@ -32,3 +34,15 @@ class EngineCatalog:
     def memory(self, name: str) -> MemoryTraits:
         """What is known of a memory."""
         return self.memory_traits.get(name) or assumed_memory(name)
+
+    def filled(self, suite: Suite) -> Suite:
+        """The suite with every memory in its rows' sets, those that this engine alone has among them."""
+        filled = self._filled_end
+        rows = (replace(row, source=filled(row.source), destination=filled(row.destination)) for row in suite.rows)
+        return replace(suite, rows=tuple(rows))
+
+    def _filled_end(self, end: End) -> End:
+        if end.every is None:
+            return end
+        names = dict.fromkeys((*known_memories(), *sorted(self.memories)))
+        return replace(end, memories=tuple(name for name in names if end.every.has(self.memory(name))))

@@ -47,6 +47,7 @@ def expand(suites: Sequence[Suite], node: Node, catalog: EngineCatalog, selected
     are more than MOST_CASES, and where nothing at all is left to run.
     """
     paths = Paths(node)
+    suites = [catalog.filled(suite) for suite in suites]
     for row in (row for suite in suites for row in suite.rows):
         _check_empty(row, catalog)
     rows = [row for suite in suites for row in selected.rows_of(suite, catalog.method)]

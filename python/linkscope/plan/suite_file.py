@@ -7,9 +7,12 @@ from typing import Annotated, Literal
 import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
+from linkscope.machine.traits import MemoryTraits
+
 Name = Annotated[str, Meta(pattern=r"^[a-z0-9][a-z0-9_-]*$")]
 Seconds = Annotated[float, Meta(gt=0, le=1e9)]
 Words = str | Annotated[list[str], Meta(min_length=1)]
+Flag = Literal["yes", "no", "any"]
 Value = int | str
 Toucher = Literal["cpu", "gpu"]
 Placement = Literal["bound", "first-touch"]
@@ -32,11 +35,33 @@ OneOrEach = Literal["one", "each"]
 Processes = OneOrEach | Annotated[int, Meta(ge=2, le=64)]
 
 
+class MemorySet(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
+    """Every memory that can lie there and has these traits (machine/traits.py); "any": either way."""
+
+    lies_on: Literal["host", "gpu"]
+    placed_by_touch: Flag = "any"
+    system_pages: Flag = "any"
+    huge_pages: Flag = "any"
+    migrates: Flag = "any"
+    registered: Flag = "any"
+    uncached: Flag = "any"
+    plain_allocation: Flag = "any"
+    shareable: Flag = "no"
+    grained: Flag = "no"
+    by_library: Flag = "no"
+
+    def has(self, traits: MemoryTraits) -> bool:
+        """Return whether a memory with these traits belongs to it."""
+        flags = {name: getattr(self, name) for name in self.__struct_fields__ if name != "lies_on"}
+        here = traits.lies_on in (self.lies_on, "anywhere")
+        return here and all(flag in ("any", "yes" if getattr(traits, name) else "no") for name, flag in flags.items())
+
+
 class EndFields(msgspec.Struct, forbid_unknown_fields=True):
     """One end of a row."""
 
     on: Literal["gpu", "numa", "nearest-numa", "peer-numa"]
-    memory: Words | UnsetType = UNSET
+    memory: Words | MemorySet | UnsetType = UNSET
     placement: Placement | UnsetType = UNSET
     first_touch: Toucher | Annotated[list[Toucher], Meta(min_length=1)] | UnsetType = UNSET
     advice: Words | UnsetType = UNSET  # each an Advice; msgspec 0.22 frees a pattern beside a list twice
@@ -56,7 +81,7 @@ class MemberFields(msgspec.Struct, forbid_unknown_fields=True):
     """What every member of a collective is, and how many there are."""
 
     on: Literal["gpu", "numa"]
-    memory: Words
+    memory: Words | MemorySet
     placement: Placement | UnsetType = UNSET
     first_touch: Toucher | UnsetType = UNSET
     advice: Advice | UnsetType = UNSET

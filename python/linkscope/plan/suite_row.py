@@ -5,17 +5,21 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
+from linkscope.plan.suite_file import MemorySet
+
 
 @dataclass(frozen=True)
 class End:
     """One end of a row: the kind of device, and what its memory is (no memories: flows lack this end).
 
+    ``every``: the set that ``memories`` are, those of it that everybody knows; an engine may have more.
     ``first_touches`` (cpu, gpu) and ``advices`` (none, or words joined by +) are empty where the row names none.
     ``at``: "other" where the buffer is on the device at the other end.
     """
 
     on: str
     memories: tuple[str, ...] = ()
+    every: MemorySet | None = None
     placement: str | None = None
     first_touches: tuple[str, ...] = ()
     advices: tuple[str, ...] = ()

@@ -14,11 +14,12 @@ from linkscope.documents.sizes import parse_counts, parse_size, parse_sizes
 from linkscope.documents.yaml_file import SuiteLoader, YamlFile, read_yaml
 from linkscope.errors import LinkscopeError
 from linkscope.machine.described import machine_names
+from linkscope.machine.traits import assumed_memory, known_memories
 from linkscope.messages.near_names import unknown
 from linkscope.plan.other_tools import meant_instead, nearly_meant
 from linkscope.plan.patterns import GROWING, OF_MEMBERS, PATTERNS
 from linkscope.plan.suite import Suite
-from linkscope.plan.suite_file import ADVICE, SuiteFile
+from linkscope.plan.suite_file import ADVICE, MemorySet, SuiteFile
 from linkscope.plan.suite_row import Allocation, Background, End, SuiteRow, Variant
 from linkscope.plan.suite_words import suite_with
 from linkscope.plan.variant_settings import check_settings
@@ -107,7 +108,7 @@ def packaged_memories() -> frozenset[str]:
     """Every memory that a packaged suite names: those are known even to an engine that lacks them."""
     ends = [flow[end] for flow in _packaged_flows() for end in ("source", "destination", "members") if end in flow]
     ends += [{"memory": row[end]} for row in _packaged("workloads") for end in ("memory", "state") if end in row]
-    return frozenset(memory for end in ends for memory in _words(end.get("memory", ())))
+    return frozenset(memory for end in ends for memory in _memories(end.get("memory", ())))
 
 
 @cache
@@ -282,14 +283,27 @@ def _contradiction_of_members(row: SuiteRow, data: Json) -> str | None:
 
 
 def _end(data: Json) -> End:
+    memory = data.get("memory", ())
     return End(
         on=data["on"],
-        memories=_words(data.get("memory", ())),
+        memories=_memories(memory),
+        every=msgspec.convert(memory, MemorySet) if isinstance(memory, dict) else None,
         placement=data.get("placement"),
         first_touches=_words(data.get("first_touch", ())),
         advices=_words(data.get("advice", ())),
         at=data.get("at", "own"),
     )
+
+
+def _memories(memory: Json | str | list[str] | tuple[str, ...]) -> tuple[str, ...]:
+    """Memories by name, or those that everybody knows of a set. Raises LinkscopeError where these are none."""
+    if not isinstance(memory, dict):
+        return _words(memory)
+    every = msgspec.convert(memory, MemorySet)
+    found = tuple(name for name in known_memories() if every.has(assumed_memory(name)))
+    if not found:
+        raise LinkscopeError("memory: none has these traits: see linkscope list memories")
+    return found
 
 
 def _background(data: Json) -> Background:
