@@ -65,7 +65,7 @@ std::vector<std::string> StoppingRule::warnings() const {
   std::array<char, 120> text{};
   if (in_order_.size() < fewest_for_interval) {
     std::snprintf(text.data(), text.size(),
-                  "only %zu samples: the interval is their range, its confidence below 95 %%",
+                  "only %zu samples: the interval is their range, its confidence below 95 %% [few-samples]",
                   in_order_.size());
     remarks.emplace_back(text.data());
   } else if (std::abs(drift()) > options_.precision) {

@@ -190,7 +190,7 @@ def test_described_gpus_without_peer_access_are_skipped_for_kernels_only() -> No
     planned = cases("sweep", load_machine("s822lc"))
     across = [one for one in planned if "/gpu:0>gpu:3/" in one.id]
     reasons = {one.case["flows"][0]["method"]: one.skip for one in across}
-    assert reasons == {"copy-engine": None, "kernel-copy": "gpu:0 and gpu:3 have no peer access"}
+    assert reasons == {"copy-engine": None, "kernel-copy": "gpu:0 and gpu:3 have no peer access [no-peer-access]"}
 
 
 def test_a_parameter_that_the_engine_lacks_is_refused() -> None:

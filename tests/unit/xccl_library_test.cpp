@@ -106,12 +106,12 @@ TEST_F(XcclLibraryTest, LeavesTheEnvironmentAsItIs) {
 TEST_F(XcclLibraryTest, TellsWhetherItMayUseNvlinkSharp) {
   const auto note = [](std::optional<bool> multicast) { return XcclLibrary(at(FAKE_XCCL)).note(multicast); };
   EXPECT_EQ(note(std::nullopt), "nccl 2.28.9") << "of GPUs that tell nothing there is nothing to say";
-  EXPECT_EQ(note(true), "nccl 2.28.9, NVLink SHARP as it chooses");
-  EXPECT_EQ(note(false), "nccl 2.28.9, no NVLink SHARP: the GPUs report no multicast");
+  EXPECT_EQ(note(true), "nccl 2.28.9, NVLink SHARP as it chooses [nvls-free]");
+  EXPECT_EQ(note(false), "nccl 2.28.9, no NVLink SHARP: the GPUs report no multicast [nvls-none]");
   setenv("NCCL_NVLS_ENABLE", "0", 1);
-  EXPECT_EQ(note(true), "nccl 2.28.9, NCCL_NVLS_ENABLE=0, NVLink SHARP off");
+  EXPECT_EQ(note(true), "nccl 2.28.9, NCCL_NVLS_ENABLE=0, NVLink SHARP off [nvls-off]");
   setenv("NCCL_NVLS_ENABLE", "2", 1);
-  EXPECT_EQ(note(true), "nccl 2.28.9, NCCL_NVLS_ENABLE=2, NVLink SHARP as it chooses");
+  EXPECT_EQ(note(true), "nccl 2.28.9, NCCL_NVLS_ENABLE=2, NVLink SHARP as it chooses [nvls-free]");
 }
 
 TEST_F(XcclLibraryTest, TellsWhatElseTheUserHasSet) {

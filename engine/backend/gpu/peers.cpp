@@ -31,7 +31,7 @@ void Peers::find(int devices) {
 
 Support Peers::possible(int from, int to) const {
   if (from == to || possible_.contains({from, to})) return Support::yes();
-  return Support::no(name_of(from) + " has no peer access to " + name_of(to));
+  return Support::no(name_of(from) + " has no peer access to " + name_of(to) + " [no-peer-access]");
 }
 
 PeerHold Peers::hold(int a, int b, PeerAccess wanted) {

@@ -84,7 +84,7 @@ std::string MappedBuffer::residence() const {
   if (mapping_.pages() == Pages::huge_tlb) {
     parts.emplace_back("from the huge page pool");
   } else if (huge_share_ > 0) {
-    parts.push_back(percent(huge_share_) + " in transparent huge pages");
+    parts.push_back(percent(huge_share_) + " in transparent huge pages [huge-pages]");
   }
   return join(parts);
 }

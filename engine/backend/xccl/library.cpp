@@ -173,9 +173,9 @@ Support XcclLibrary::lacks(const char* symbol) const {
 std::string XcclLibrary::note(std::optional<bool> multicast) const {
   std::string said = name_ + " " + version_ + (settings_.empty() ? "" : ", " + settings_);
   if (!multicast.has_value()) return said;
-  if (nvls_ == "0") return said + ", NVLink SHARP off";
-  return said +
-         (*multicast ? ", NVLink SHARP as it chooses" : ", no NVLink SHARP: the GPUs report no multicast");
+  if (nvls_ == "0") return said + ", NVLink SHARP off [nvls-off]";
+  return said + (*multicast ? ", NVLink SHARP as it chooses [nvls-free]"
+                            : ", no NVLink SHARP: the GPUs report no multicast [nvls-none]");
 }
 
 void XcclLibrary::check(Result result, const char* call, std::source_location where) const {

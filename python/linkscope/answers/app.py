@@ -16,6 +16,7 @@ from linkscope.answers.answer import Answer, Column, Kind, Outcome, Table
 from linkscope.answers.row_times import time_of
 from linkscope.answers.run_head import run_head
 from linkscope.answers.schedule_times import ScheduleTimes, schedule_times
+from linkscope.answers.show_details import reason_of
 from linkscope.figures.run import Run
 from linkscope.messages.finding import Facts, Finding, note, warning
 from linkscope.messages.methods import memory_name, method_name
@@ -117,7 +118,7 @@ def _workload(key: tuple[str, str, int], rows: Sequence[Row], run: Run) -> Workl
         facts={"workload": name, "ranks": key[2], "bytes": int(flow["bytes"]), "messages": messages},
         methods=polars.DataFrame(lines, schema=_METHODS, orient="row"),
         missing=tuple(_missing([(row, name) for row, name in zip(whole, names, strict=True) if not _has_time(row)])),
-        stands_in_for=_reason(lacking[0]) if lacking and based else "",
+        stands_in_for=reason_of(lacking[0]) if lacking and based else "",
         times=schedule_times(best[0], run.paths, alone[0] if alone else None) if best else ScheduleTimes(),
         merit=STEPS if "grid" in schedule else PARTICLES if "particles" in schedule else "",
         notes=tuple(dict.fromkeys(str(text) for row in whole for text in row.labels["workload"].get("notes", ()))),
@@ -202,19 +203,11 @@ def _merit(row: Row) -> float | None:
     return sent / result.seconds.median
 
 
-def _reason(row: Row) -> str:
-    """Return why a row has no time, as the engine said it; of ranks that skip for one reason without the rank."""
-    reason = str(row.reason or row.status)
-    if row.status == "skipped" and reason.startswith("rank "):
-        return reason.partition("): ")[2] or reason
-    return reason
-
-
 def _missing(rows: Sequence[tuple[Row, str]]) -> Iterator[Finding]:
     """Yield each reason once, with the methods that it holds for."""
     groups: dict[tuple[str, str], list[str]] = {}
     for row, name in rows:
-        names = groups.setdefault((_reason(row), "failed" if row.status == "ok" else row.status), [])
+        names = groups.setdefault((reason_of(row) or row.status, "failed" if row.status == "ok" else row.status), [])
         names.extend([name] if name not in names else [])
     for (reason, status), names in groups.items():
         code = "app.failed" if status == "failed" else "app.skipped"

@@ -14,14 +14,13 @@ from linkscope.machine.nominal import LinksDown, links_down
 from linkscope.machine.state import GpuState
 from linkscope.machine.vendor import named_vendor, vendor_of
 from linkscope.messages.finding import Finding, error, note
+from linkscope.results.note_codes import NO_PEER_ACCESS, says
 
 Line = Mapping[str, Any]
 """A checked result."""
 
 FARTHER = 0.08
 """How much faster a NUMA node must be than the nearest one to be the nearer."""
-_NO_PEER_ACCESS = "no peer access"
-"""In the reason of a skipped case, as engines write it."""
 _FABRICS = ("nvlink", "xgmi")
 """Kinds of links over which GPUs always reach each other."""
 _GPU = re.compile(r"gpu:\d+")
@@ -60,8 +59,8 @@ class RunSurroundings:
         """Return the pairs of GPUs that skipped cases say cannot reach each other, and these cases."""
         pairs: dict[frozenset[str], tuple[str, ...]] = {}
         for row in self.run.file.with_status("skipped"):
-            gpus = frozenset(_GPU.findall(row.reason or "")) if _NO_PEER_ACCESS in (row.reason or "") else frozenset()
-            if len(gpus) == 2:
+            gpus = frozenset(_GPU.findall(row.reason or ""))
+            if len(gpus) == 2 and says(NO_PEER_ACCESS, [row.reason or ""]):
                 pairs[gpus] = (*pairs.get(gpus, ()), row.id)
         return pairs
 

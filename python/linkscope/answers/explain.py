@@ -26,7 +26,7 @@ from linkscope.answers.run_head import RunHead, run_head
 from linkscope.figures.columns import RATE
 from linkscope.figures.run import Run
 from linkscope.messages.finding import Finding, Level, note
-from linkscope.results.remarks import NVLS_FREE
+from linkscope.results.note_codes import NVLS_FREE, says
 
 SHOWN = 3
 """Problems on the first screen."""
@@ -125,7 +125,7 @@ def _verdict(found: Explained) -> tuple[Outcome, Finding]:
     if found.unclear:
         first = found.unclear[0]
         if all(line["maybe_faster"] for line in found.unclear):
-            unsaid = first["origin"] and not any(NVLS_FREE in one for one in first["notes"])
+            unsaid = first["origin"] and not says(NVLS_FREE, first["notes"])
             code = "explain.maybe-nvls-import" if unsaid else "explain.maybe-nvls"
             return Outcome.UNCLEAR, note(code, collective=first["collective"])
         return Outcome.UNCLEAR, note("explain.unclear", unclear=len(found.unclear), checked=len(found.lines))

@@ -13,7 +13,7 @@ from linkscope.figures.run import Run
 from linkscope.machine.expected import ExpectedCollective, expected, expected_collective, expected_latency
 from linkscope.machine.nominal import NVSWITCH
 from linkscope.machine.traits import memory_traits, method_traits
-from linkscope.results.remarks import NVLS_FREE, NVLS_NONE, NVLS_OFF
+from linkscope.results.note_codes import NVLS_FREE, NVLS_NONE, NVLS_OFF, says
 
 Line = dict[str, Any]
 
@@ -143,10 +143,10 @@ def _collectives(run: Run, frame: polars.DataFrame) -> Iterator[Line]:
             one if one and size >= one.from_bytes else None
             for one in _of_collective(run, members, way["link"], method, collective)
         )
-        known = by_switch if by_switch and any(NVLS_FREE in one for one in notes) else by_links
+        known = by_switch if by_switch and says(NVLS_FREE, notes) else by_links
         if known is None:
             continue
-        off = any(part in one for one in notes for part in (NVLS_OFF, NVLS_NONE))
+        off = says(NVLS_OFF, notes) or says(NVLS_NONE, notes)
         yield {
             **{**way, "key": key, "kind": "collective", "gpus": members, "known": known.share * way["line_gbps"]},
             **{"known_tolerance": known.tolerance, "known_source": known.source},

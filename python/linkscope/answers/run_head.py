@@ -13,11 +13,9 @@ import polars
 from linkscope.figures.run import Run
 from linkscope.machine.doctor import examine
 from linkscope.messages.finding import Finding, Level, error, note, warning
+from linkscope.results.note_codes import NVLS_OFF, says
 from linkscope.results.other_sizes import sizes_of_their_own
-from linkscope.results.remarks import NVLS_OFF
 from linkscope.results.row import origin_name
-
-"""Part of an engine's notes."""
 
 
 @dataclass(frozen=True)
@@ -113,7 +111,7 @@ def _disturbed(run: Run) -> Iterator[Finding]:
 def nvls_off(run: Run) -> Iterator[Finding]:
     """Yield that NCCL ran without reductions in the GPU switch because the user forbade them."""
     by_library = run.results.filter(polars.col("method").is_in(run.methods("by_xccl")))["notes"]
-    if any(NVLS_OFF in text for text in by_library.explode().drop_nulls().unique()):
+    if says(NVLS_OFF, by_library.explode().drop_nulls().unique()):
         yield warning("run.nvls-off", library=run.library)
 
 

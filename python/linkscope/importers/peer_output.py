@@ -17,7 +17,7 @@ from linkscope.documents.escaped import escaped
 from linkscope.documents.typed import typed
 from linkscope.errors import LinkscopeError
 from linkscope.messages.finding import Finding
-from linkscope.results.remarks import NVLS_FREE, NVLS_NONE
+from linkscope.results.note_codes import NVLS_FREE, NVLS_NONE
 from linkscope.results.row import Stats
 
 Form = TypeVar("Form")
@@ -93,8 +93,8 @@ class PeerOutput:
 
 
 NVLS = {
-    "on": f"{NVLS_FREE} (--nvls on)",
-    "off": f"{NVLS_NONE} (--nvls off)",
+    "on": f"NVLink SHARP as NCCL chooses (--nvls on) [{NVLS_FREE}]",
+    "off": f"no NVLink SHARP (--nvls off) [{NVLS_NONE}]",
 }
 """What the notes of a result say where the user said it, as those of linkscope's own runs do."""
 

@@ -262,7 +262,7 @@ def _apart(paths: Paths, layout: FlowLayout, method: MethodTraits) -> str | None
         peers = paths.node.device(slot.source).attributes.get("peers")
         between_gpus = slot.destination.startswith("gpu:") and slot.destination != slot.source
         if peers is not None and between_gpus and slot.destination not in peers and not method.stages:
-            return f"{slot.source} and {slot.destination} have no peer access"
+            return f"{slot.source} and {slot.destination} have no peer access [no-peer-access]"
     return None
 
 

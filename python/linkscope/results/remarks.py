@@ -10,8 +10,6 @@ from linkscope.results.row import FlowResult, Row
 from linkscope.results.stats import modes_of
 from linkscope.statistics.modes import middle
 
-NVLS_FREE, NVLS_NONE, NVLS_OFF = "NVLink SHARP as it chooses", "no NVLink SHARP", "NCCL_NVLS_ENABLE=0"
-"""Parts of the engine's notes: NCCL was free to reduce in the GPU switch, could not, was told not to."""
 WIDE = 0.02
 """Replicates that differ by less need no reason."""
 _FEWEST_FOR_DRIFT = 4

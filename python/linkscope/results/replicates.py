@@ -14,13 +14,12 @@ from itertools import chain
 from msgspec.structs import astuple, replace
 
 from linkscope.results.member_time import of_replicates
+from linkscope.results.note_codes import FEW_SAMPLES, says
 from linkscope.results.row import Aggregate, FlowResult, Row
 from linkscope.results.stats import Stats, modes_of
 from linkscope.statistics.modes import middle
 from linkscope.statistics.ranks import reciprocal_median, t975
 
-OF_SAMPLES = "the interval is their range"
-"""So says an engine's note on a replicate of few samples; the interval between replicates is another."""
 WIDEST = math.log(1e12)
 """What is as open as this is not known, and exp() of samples a thousandfold apart has no value."""
 MOST_FAILURES = 1
@@ -138,9 +137,10 @@ def reaching(stats: Stats, modes: Modes) -> Stats:
 
 
 def noted(replicates: Sequence[Sequence[str]], noise: float) -> list[str]:
-    """Return what engines noted of each replicate, each note once; without notes on intervals of single replicates."""
+    """Return what engines noted of each replicate, each note once; without notes on few samples of one replicate: the
+    interval between replicates is another."""
     own = dict.fromkeys(chain.from_iterable(replicates))
-    return [note for note in own if (len(replicates) == 1 and not noise) or OF_SAMPLES not in note]
+    return [note for note in own if (len(replicates) == 1 and not noise) or not says(FEW_SAMPLES, [note])]
 
 
 def _at_their_modes(whole: Stats, row: Row, modes: Sequence[Modes]) -> Stats:

@@ -134,7 +134,7 @@ class DeviceStopwatch:
 
     def notes(self) -> list[str]:
         """As Stopwatch.notes."""
-        return [] if self._hold_s else ["not held back by a gate: launch cost is inside"]
+        return [] if self._hold_s else ["not held back by a gate: launch cost is inside [launch-inside]"]
 
 
 def stopwatch(clock: str, index: int | None, enqueue: Enqueue, held: int = CALLS_HELD) -> Stopwatch:

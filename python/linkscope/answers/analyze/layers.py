@@ -13,6 +13,7 @@ from linkscope.answers.answer import Column, Kind
 from linkscope.answers.row_times import time_of
 from linkscope.figures.run import Run
 from linkscope.machine.traits import memory_traits, method_traits
+from linkscope.results.note_codes import HUGE_PAGES, LAUNCH_INSIDE, says
 from linkscope.results.row import Row
 from linkscope.statistics.best import LEAST_BOUND, dearer
 from linkscope.statistics.interval import Interval
@@ -26,8 +27,8 @@ _PLAIN = {
 """Parameters as they are where a flow names none: only flows alike in all of them are compared."""
 _LAYER_ALONE = ("backend", "non_blocking", "launch")
 """Parameters that one of the two interfaces alone has, and that make neither's work another."""
-_APART = ("not held back", "in transparent huge")
-"""The engine's notes of a row whose time holds launches, and of memory in huge pages: both rows have it, or neither."""
+_APART = (LAUNCH_INSIDE, HUGE_PAGES)
+"""Notes of a row whose time holds launches, and of memory in huge pages: both rows have it, or neither."""
 
 
 def layers(run: Run) -> polars.DataFrame:
@@ -95,7 +96,7 @@ def _comparable(layer: Row, raw: Row) -> bool:
     rows = (layer, raw)
     if any(row.flows[0].seconds.median <= 0 for row in rows):
         return False
-    if any(len({any(text in one for one in row.notes) for row in rows}) > 1 for text in _APART):
+    if any(len({says(code, row.notes) for row in rows}) > 1 for code in _APART):
         return False
     said = [set(row.libraries) for row in rows]
     above, below = (method_traits(row.case, row.case["flows"][0]["method"]) for row in rows)
