@@ -12,14 +12,14 @@ from typing import Any, Literal
 
 from polars import DataFrame
 
-from linkscope.answers.answer import Answer
-from linkscope.answers.calibrate import Calibration
+from linkscope.answers.answer import Answer as Answer
+from linkscope.answers.calibrate import Calibration as Calibration
 from linkscope.answers.calibrate import calibration as _calibration
 from linkscope.answers.compare import compare as _compare
 from linkscope.answers.questions import QUESTIONS
 from linkscope.answers.questions import ask as _ask
 from linkscope.documents.typed_call import typed_call
-from linkscope.errors import LinkscopeError
+from linkscope.errors import LinkscopeError as LinkscopeError
 from linkscope.figures.export import export as _export
 from linkscope.figures.export import load as _load
 from linkscope.figures.run import Run as _AnswerRun
@@ -28,56 +28,26 @@ from linkscope.importers.imported_run import import_file as _import_file
 from linkscope.launch.calibrate import TURNS
 from linkscope.launch.calibrate import turns as _turns
 from linkscope.launch.engines import machine_description
-from linkscope.launch.job import Request
+from linkscope.launch.job import Request as Request
 from linkscope.launch.launcher import inside as _inside
 from linkscope.launch.launcher.launch_options import LaunchOptions
-from linkscope.launch.run import Listener
+from linkscope.launch.run import Listener as Listener
 from linkscope.launch.run import resume as _resume
 from linkscope.launch.run import run as _run
-from linkscope.launch.workload_request import WorkloadRequest
+from linkscope.launch.workload_request import WorkloadRequest as WorkloadRequest
 from linkscope.machine.described import load_machine, machine_names
 from linkscope.machine.discover import discover
-from linkscope.machine.node import Node
+from linkscope.machine.node import Node as Node
 from linkscope.messages.near_names import unknown as _unknown
 from linkscope.notebook import displays as _displays  # noqa: F401  registers how results are shown
 from linkscope.notebook.progress_line import progress_line as _progress_line
 from linkscope.results.calibration import keep as _keep
-from linkscope.results.run_file import RunFile
+from linkscope.results.run_file import RunFile as RunFile
 from linkscope.results.run_files import named as _named
 
 Progress = Literal["auto", "none"]
 _LAUNCHING = tuple(one.name for one in fields(LaunchOptions))
 _ASKED = tuple(one.name for one in fields(Request) if one.name not in ("suites", "launching", "workload"))
-
-__all__ = [
-    "Answer",
-    "Calibration",
-    "LinkscopeError",
-    "Listener",
-    "Node",
-    "Request",
-    "RunFile",
-    "WorkloadRequest",
-    "analyze",
-    "ask",
-    "calibrate",
-    "check",
-    "choose",
-    "compare",
-    "explain",
-    "export",
-    "frame",
-    "import_output",
-    "load",
-    "machines",
-    "read",
-    "reproduce",
-    "resume",
-    "run",
-    "show",
-    "topology",
-    "workloads",
-]
 
 
 @typed_call(*_ASKED, *_LAUNCHING)

@@ -14,13 +14,13 @@ import pytest
 from linkscope.codecs.peer.formats import FORMATS, check_format
 from linkscope.errors import LinkscopeError
 from linkscope.machine.recording import from_recording
+from linkscope.plan.engine_catalog import whole_catalog
 from linkscope.plan.expand import expand
 from linkscope.plan.keyword import picked
 from linkscope.plan.other_tools import meant_instead
 from linkscope.plan.planned_case import PlannedCase
 from linkscope.plan.select import Selection
 from linkscope.plan.suites import load_suite, suite_names
-from linkscope.plan.whole_catalog import whole_catalog
 
 ROOT = Path(__file__).parents[2]
 NODE = ROOT / "tests" / "fixtures" / "machines" / "h200x4-recorded.json"

@@ -24,10 +24,10 @@ from linkscope.importers.imported_run import Wanted, import_file
 from linkscope.importers.importers import IMPORTERS, read
 from linkscope.importers.peer_output import PeerOutput, Source
 from linkscope.machine.described import load_machine
+from linkscope.plan.engine_catalog import whole_catalog
 from linkscope.plan.expand import expand
 from linkscope.plan.select import Selection
 from linkscope.plan.suites import load_suite
-from linkscope.plan.whole_catalog import whole_catalog
 from linkscope.results.nccl_programs import NCCL_PROGRAMS
 from linkscope.results.osu_benchmarks import OSU_COLLECTIVES, OSU_MESSAGES, OsuBenchmark
 from linkscope.results.row import Row

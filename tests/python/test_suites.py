@@ -18,11 +18,11 @@ from linkscope.machine.described import load_machine, machine_names
 from linkscope.machine.node import Node
 from linkscope.machine.recording import from_recording
 from linkscope.plan.budget import SamplingOptions, estimate_s
+from linkscope.plan.engine_catalog import whole_catalog
 from linkscope.plan.expand import expand
 from linkscope.plan.planned_case import PlannedCase
 from linkscope.plan.select import Selection
 from linkscope.plan.suites import load_suite, suite_names
-from linkscope.plan.whole_catalog import whole_catalog
 
 ROOT = Path(__file__).resolve().parents[2]
 

@@ -18,13 +18,12 @@ from linkscope.machine.traits import (
     method_traits,
 )
 from linkscope.plan.budget import SamplingOptions, estimate_s
-from linkscope.plan.engine_catalog import EngineCatalog
+from linkscope.plan.engine_catalog import EngineCatalog, whole_catalog
 from linkscope.plan.expand import expand
 from linkscope.plan.flows import ends_of
 from linkscope.plan.select import Selection
 from linkscope.plan.suite_file import MemorySet
 from linkscope.plan.suites import load_suite
-from linkscope.plan.whole_catalog import whole_catalog
 
 
 def test_engines_state_for_each_name_what_is_assumed_of_it_in_old_runs() -> None:

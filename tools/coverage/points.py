@@ -7,10 +7,10 @@ from pathlib import Path
 
 from linkscope.machine.recording import from_recording
 from linkscope.plan.budget import SamplingOptions, estimate_s
+from linkscope.plan.engine_catalog import whole_catalog
 from linkscope.plan.expand import expand
 from linkscope.plan.select import Selection
 from linkscope.plan.suites import load_suite
-from linkscope.plan.whole_catalog import whole_catalog
 
 PEER_SECONDS, PEER_REPEATS = 1.0, 5
 """Comm|Scope: at least one second a point, repeated five times (Pearson et al. 2019, section 4)."""

@@ -19,6 +19,7 @@ from linkscope.machine.described import load_machine
 from linkscope.machine.discover import discover
 from linkscope.machine.node import Node
 from linkscope.plan.budget import DEFAULT_ROUNDS, Costs
+from linkscope.plan.engine_catalog import whole_catalog
 from linkscope.plan.expand import expand
 from linkscope.plan.keyword import picked
 from linkscope.plan.planned_case import PlannedCase
@@ -26,7 +27,6 @@ from linkscope.plan.run_estimate import crowd_now, run_estimate
 from linkscope.plan.select import Selection, parse_duration, parse_precision, parse_rounds, selection
 from linkscope.plan.suite import Suite
 from linkscope.plan.suites import load_suite, packaged_methods
-from linkscope.plan.whole_catalog import whole_catalog
 from linkscope.suites import SUITES
 
 EXAMPLE = "h200x4"

@@ -25,10 +25,9 @@ from linkscope.plan.patterns import PATTERNS
 from linkscope.plan.planned_case import PlannedCase
 from linkscope.plan.select import Selection, allowed_devices
 from linkscope.plan.suite import Suite
-from linkscope.plan.suite_row import SuiteRow
+from linkscope.plan.suite_row import SuiteRow, own_variants
 from linkscope.plan.suites import MOST_MEMBERS, SLOTS
 from linkscope.plan.unsupported import unsupported
-from linkscope.plan.vendor import own_variants
 from linkscope.plan.workload_cases import workload_cases
 from linkscope.without_collection import without_collection
 

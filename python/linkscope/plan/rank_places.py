@@ -11,8 +11,9 @@ from linkscope.errors import LinkscopeError
 from linkscope.machine.node import Device, Node
 from linkscope.machine.traits import MemoryTraits
 from linkscope.plan.candidates import host_memories, nearest_gpu, nearest_numa
-from linkscope.plan.schedule_memory import held_bytes
-from linkscope.workload.schedule import Schedule
+from linkscope.workload.halo import field_bytes
+from linkscope.workload.particles import HEADER, PARTICLE
+from linkscope.workload.schedule import Particles, Schedule
 
 _USABLE = {"gpu": 0.9, "numa": 0.7}
 """Share of a memory that a workload may fill: contexts, libraries and other programs have the rest."""
@@ -73,7 +74,7 @@ class RankPlaces:
     def problem(self, schedule: Schedule) -> str | None:
         """Why what the ranks hold does not fit their devices; None where it does, or their sizes are unknown."""
         wanted: Counter[str] = Counter()
-        for home, held in zip(self.homes, held_bytes(schedule), strict=True):
+        for home, held in zip(self.homes, _held_bytes(schedule), strict=True):
             wanted[home] += held
         for device, size in wanted.items():
             if size > self._usable(device) * self.hosts:
@@ -124,3 +125,28 @@ def rank_places(node: Node, devices: Sequence[Device], ranks: int, order: Sequen
     if len({device.partition(":")[0] for device in order}) > 1:
         raise LinkscopeError("order: ranks are all on GPUs, or all on NUMA nodes")
     return RankPlaces(node, tuple(order), hosts)
+
+
+def _held_bytes(schedule: Schedule) -> list[int]:
+    """Return the bytes by rank: fields or particles with their buffers, or the buffers of the fullest phase."""
+    if schedule.grid is not None:
+        return [field_bytes(chunk) for chunk in schedule.grid.chunks]
+    held = [0] * schedule.ranks
+    for phase in schedule.phases:
+        buffers = [0] * schedule.ranks
+        for one in phase.messages:
+            buffers[one.source] += one.size
+            buffers[one.destination] += one.size
+        held = [max(pair) for pair in zip(held, buffers, strict=True)]
+    if schedule.particles is not None:
+        held = [sum(pair) for pair in zip(held, _particle_bytes(schedule.particles), strict=True)]
+    return held
+
+
+def _particle_bytes(deck: Particles) -> list[int]:
+    """With a buffer for each receive that is posted."""
+    receive = HEADER + PARTICLE * deck.batch
+    return [
+        PARTICLE * stock + receive * len(neighbours)
+        for stock, neighbours in zip(deck.stock, deck.neighbours, strict=True)
+    ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -61,6 +62,12 @@ class Variant:
     name: str = ""
     settings: dict[str, str] = field(default_factory=dict)
     vendor: str | None = None
+
+
+def own_variants(variants: Sequence[Variant], vendor: str | None) -> tuple[Variant, ...]:
+    """Return the variants without settings for another vendor's GPUs; none where no settings are left."""
+    own = tuple(one for one in variants if vendor is None or one.vendor in (vendor, None))
+    return own if any(one.settings for one in own) else ()
 
 
 @dataclass(frozen=True)

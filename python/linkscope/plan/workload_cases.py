@@ -19,9 +19,8 @@ from linkscope.plan.modelled import modelled_case
 from linkscope.plan.planned_case import PlannedCase
 from linkscope.plan.rank_places import devices_of_ranks, rank_places, usual_ranks
 from linkscope.plan.select import Selection, allowed_devices
-from linkscope.plan.suite_row import Variant
+from linkscope.plan.suite_row import Variant, own_variants
 from linkscope.plan.unsupported import unsupported
-from linkscope.plan.vendor import own_variants
 from linkscope.plan.workload_labels import workload_id, workload_labels
 from linkscope.plan.workload_point import Sent, WorkloadPoint, WorkloadSetting
 from linkscope.plan.workload_row import INTERFACES, MOST_RANKS, WorkloadRow
