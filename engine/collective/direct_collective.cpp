@@ -14,15 +14,16 @@
 namespace linkscope::direct {
 
 DirectCollective::DirectCollective(std::shared_ptr<gpu::GpuContext> context)
-    : Method({"direct-collective",
-              "collectives by kernels that load from and store to the other GPUs' memory, one on each GPU",
-              Quantity::bandwidth, direct_collective_traits}),
+    : ClassMethod(
+          {"direct-collective",
+           "collectives by kernels that load from and store to the other GPUs' memory, one on each GPU",
+           Quantity::bandwidth, direct_collective_traits}),
       context_(std::move(context)),
       mappings_(std::make_shared<gpu::IpcMappings>(context_)),
       retired_(std::make_shared<RetiredWorkspaces>()) {}
 
 DirectCollective::DirectCollective(const DirectCollective& other, const StressOptions& stress)
-    : Method(other.spec()),
+    : ClassMethod(other.spec()),
       context_(other.context_),
       mappings_(other.mappings_),
       retired_(other.retired_),

@@ -21,7 +21,7 @@ class MemberWorkspace;
 
 /// One kernel on each member's GPU, no library, no multicast. Members are in one process (peer access) or in several of
 /// one node (IPC). docs/direct-collectives.md says how the kernels keep in step.
-class DirectCollective final : public Method {
+class DirectCollective final : public ClassMethod {
  public:
   explicit DirectCollective(std::shared_ptr<gpu::GpuContext> context);
   /// Beside `other`, with its mappings: for tests.

@@ -27,7 +27,7 @@ struct Backend {
   std::vector<DeviceFacts> devices;
   std::vector<std::pair<DeviceId, DeviceId>> peer_access;  ///< first can load and store second's memory
   std::vector<std::unique_ptr<Memory>> memories;
-  std::vector<std::unique_ptr<Method>> methods;
+  std::vector<Method> methods;
   std::unique_ptr<Gate> gate;
   std::shared_ptr<GpuRuntime> gpu_runtime;     ///< null where there is none
   std::shared_ptr<PackerFactory> gpu_packers;  ///< the same

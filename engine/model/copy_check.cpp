@@ -32,7 +32,7 @@ CopyCheck::CopyCheck(Buffer* source, Buffer* destination, Bytes bytes, Rotation 
   }
 }
 
-void CopyCheck::arm(std::uint64_t seed) const {
+void CopyCheck::arm(std::uint64_t seed) {
   if (source_ != nullptr) source_->fill(0, extent(), seed);
   if (destination_ != nullptr) destination_->poison(0, extent());
 }
@@ -63,7 +63,7 @@ std::optional<Mismatch> CopyCheck::verify(std::uint64_t seed, std::uint64_t slot
   return std::nullopt;
 }
 
-void CopyCheck::flush() const {
+void CopyCheck::flush() {
   if (source_ != nullptr) source_->flush(0, extent());
   if (destination_ != nullptr) destination_->flush(0, extent());
 }

@@ -15,21 +15,22 @@ namespace linkscope {
 /// slot is found like a copy of the wrong bytes. Either end may be null (a read, or a write of the pattern).
 ///
 /// A transfer that uses it starts at slot 0 after each arm() and takes the slots in order, round and round.
-class CopyCheck {
+class CopyCheck final : public Check {
  public:
   /// The buffers outlive the check. Throws Error{bad_input} unless each holds rotation.slots slots of `bytes`
   /// and, where there are several, the stride is a multiple of 8 and not below `bytes`.
   CopyCheck(Buffer* source, Buffer* destination, Bytes bytes, Rotation rotation);
 
   /// Source: the pattern of `seed`; destination: poison. All slots, one fill and one poison per arena.
-  void arm(std::uint64_t seed) const;
+  void arm(std::uint64_t seed) override;
   /// Compares the destination's first `slots_touched` slots (more than there are: all) with what arm(seed)
   /// gave the source. The mismatch names slot, first bad offset, and the source where that is damaged too.
-  [[nodiscard]] std::optional<Mismatch> verify(std::uint64_t seed, std::uint64_t slots_touched) const;
+  [[nodiscard]] std::optional<Mismatch> verify(std::uint64_t seed,
+                                               std::uint64_t slots_touched) const override;
   /// Bytes that verify(..., slots_touched) compares.
-  [[nodiscard]] Bytes verified_bytes(std::uint64_t slots_touched) const;
+  [[nodiscard]] Bytes verified_bytes(std::uint64_t slots_touched) const override;
   /// Flushes both arenas from the CPU caches.
-  void flush() const;
+  void flush() override;
 
   /// The seed by which `slot` alone holds the pattern after arm(seed): what a kernel that writes uses.
   [[nodiscard]] std::uint64_t slot_seed(std::uint64_t seed, std::uint64_t slot) const;

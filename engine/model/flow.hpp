@@ -3,7 +3,6 @@
 
 #include <cstdint>
 #include <limits>
-#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -13,6 +12,7 @@
 #include "model/buffer.hpp"
 #include "model/device.hpp"
 #include "model/method_figures.hpp"
+#include "model/parameter.hpp"
 #include "model/schedule.hpp"
 #include "model/schedule_figures.hpp"
 
@@ -38,20 +38,6 @@ struct Regime {
   Seconds min_sample_s = 0;  ///< longer samples than the run's options ask for: starts and ends weigh less
   Seconds point_budget_s =
       std::numeric_limits<Seconds>::infinity();  ///< less sampling than the run's options allow
-};
-
-/// A method's own parameters: whole numbers or words.
-class Parameters {
- public:
-  void set(const std::string& name, std::string value) { values_[name] = std::move(value); }
-  /// The value, or `otherwise` where the plan names none. Throws Error{bad_input} where a number is wanted and a word
-  /// given.
-  [[nodiscard]] std::int64_t number(const std::string& name, std::int64_t otherwise) const;
-  [[nodiscard]] std::string word(const std::string& name, const std::string& otherwise) const;
-  [[nodiscard]] const std::map<std::string, std::string>& all() const { return values_; }
-
- private:
-  std::map<std::string, std::string> values_;
 };
 
 /// One stream of bytes. A read has no destination, a write no source, a call (a launch, an allocation) neither. A

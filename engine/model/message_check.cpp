@@ -16,7 +16,7 @@ MessageCheck::MessageCheck(Side side, const Arenas& arenas, Bytes bytes, Rotatio
       out_(arenas.source, nullptr, bytes, rotation),
       in_(nullptr, arenas.destination, bytes, rotation) {}
 
-void MessageCheck::arm(std::uint64_t seed) const {
+void MessageCheck::arm(std::uint64_t seed) {
   out_.arm(seed_of(seed, side_));
   in_.arm(seed_of(seed, other(side_)));
 }
@@ -25,7 +25,7 @@ std::optional<Mismatch> MessageCheck::verify(std::uint64_t seed, std::uint64_t m
   return in_.verify(seed_of(seed, other(side_)), messages);
 }
 
-void MessageCheck::flush() const {
+void MessageCheck::flush() {
   out_.flush();
   in_.flush();
 }

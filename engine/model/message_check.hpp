@@ -22,13 +22,13 @@ class MessageCheck {
   /// As CopyCheck: the buffers outlive the check. Throws Error{bad_input}.
   MessageCheck(Side side, const Arenas& arenas, Bytes bytes, Rotation rotation);
 
-  void arm(std::uint64_t seed) const;
+  void arm(std::uint64_t seed);
   /// `messages`: how many have come since arm(seed).
   [[nodiscard]] std::optional<Mismatch> verify(std::uint64_t seed, std::uint64_t messages) const;
   /// Bytes that verify(..., messages) compares.
   [[nodiscard]] Bytes verified_bytes(std::uint64_t messages) const { return in_.verified_bytes(messages); }
   /// Flushes both arenas from the CPU caches.
-  void flush() const;
+  void flush();
 
  private:
   Side side_;

@@ -1,17 +1,20 @@
 // Method and Memory: the two kinds of thing a catalog lists.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/error.hpp"
 #include "base/units.hpp"
 #include "model/buffer.hpp"
 #include "model/flow.hpp"
 #include "model/flow_part.hpp"
+#include "model/parameter.hpp"
 #include "model/support.hpp"
 #include "model/traits.hpp"
 #include "model/transfer.hpp"
@@ -68,13 +71,70 @@ struct MethodSpec {
   MethodTraits traits = {};
 };
 
-/// A way in which bytes move.
-class Method {
+class ClassMethod;
+
+/// A way in which bytes move: a row of the catalog, with the functions that carry it out. They capture the context that
+/// they need, and are the same in every process but for available() and supports(), which speak of this one.
+struct Method {
+  MethodSpec spec;
+  std::vector<Parameter> parameters;
+  std::function<Support()> available = [] { return Support::yes(); };
+  std::function<Support(const Flow&)> supports = [](const Flow& /*flow*/) { return Support::yes(); };
+  /// Whether it takes a flow that it supports in this case: by its clock, beside its other flows.
+  std::function<Support(const Flow&, const Case&)> supports_in = [](const Flow&, const Case&) {
+    return Support::yes();
+  };
+  /// Of a flow, where a parameter decides (a ping-pong is a latency, a window of messages a bandwidth); empty: spec's.
+  std::function<Quantity(const Flow&)> quantity_of = {};
+  /// Bytes of memory over which one transfer spreads at either end: more than its payload where that is strided;
+  /// 0 where it needs none, or allocates what it needs: `arenas` then holds no buffers.
+  std::function<Bytes(const Flow&)> footprint = [](const Flow& flow) { return flow.bytes; };
+  /// Bytes from one slot of a rotated flow to the next: less than footprint() where slots can be in one another's gaps.
+  /// Empty: the footprint.
+  std::function<Bytes(const Flow&)> slot_stride = {};
+  /// Bytes through which a rotated flow on these ends must cycle so that no cache serves it
+  /// (at least twice the largest cache that could); 0: rotating makes no sense for this method.
+  std::function<Bytes(const Flow&)> rotation_bytes = [](const Flow& /*flow*/) { return Bytes{0}; };
+
+  /// Of a method whose flows have one part: makes it ready to run. Nothing allocated here is inside a measured span.
+  /// The arenas outlive the transfer.
+  std::function<std::unique_ptr<Transfer>(const Flow&, const Arenas&)> prepare = {};
+  /// Of a method whose flows have several parts, mostly in several processes: who does what.
+  std::function<std::vector<FlowPart>(const Flow&)> parts = {};
+  /// The same: makes this process's parts ready, of which there may be none. The arenas outlive the prepared parts.
+  std::function<std::unique_ptr<PreparedParts>(const Flow&, const std::vector<LocalPart>&)> assemble = {};
+
+  std::shared_ptr<const ClassMethod> origin = {};  ///< of as_row()'s, for tests
+
+  [[nodiscard]] std::string_view name() const { return spec.name; }
+  [[nodiscard]] std::string_view summary() const { return spec.summary; }
+  [[nodiscard]] const MethodTraits& traits() const { return spec.traits; }
+  [[nodiscard]] Quantity quantity(const Flow& flow) const {
+    return quantity_of ? quantity_of(flow) : spec.quantity;
+  }
+  [[nodiscard]] Bytes stride(const Flow& flow) const {
+    return slot_stride ? slot_stride(flow) : footprint(flow);
+  }
+  [[nodiscard]] Reach reach() const { return assemble ? Reach::processes : Reach::process; }
+  /// Who does what of a flow: its executor all of it, where there is one part.
+  [[nodiscard]] std::vector<FlowPart> parts_of(const Flow& flow) const {
+    if (parts) return parts(flow);
+    return {{flow.rank, flow.executor, flow.source, flow.destination, Timing::timed}};
+  }
+  [[nodiscard]] std::unique_ptr<PreparedParts> prepare_parts(const Flow& flow,
+                                                             const std::vector<LocalPart>& own) const {
+    if (assemble) return assemble(flow, own);
+    return std::make_unique<SinglePart>(prepare(flow, own.front().arenas));
+  }
+};
+
+/// A method as a class, for those that are no rows yet (as_row()).
+class ClassMethod {
  public:
-  explicit Method(const MethodSpec& spec) : spec_(spec) {}
-  virtual ~Method() = default;
-  Method(const Method&) = delete;
-  Method& operator=(const Method&) = delete;
+  explicit ClassMethod(const MethodSpec& spec) : spec_(spec) {}
+  virtual ~ClassMethod() = default;
+  ClassMethod(const ClassMethod&) = delete;
+  ClassMethod& operator=(const ClassMethod&) = delete;
   [[nodiscard]] const MethodSpec& spec() const { return spec_; }
   [[nodiscard]] std::string_view name() const { return spec_.name; }
   [[nodiscard]] std::string_view summary() const { return spec_.summary; }
@@ -119,9 +179,9 @@ class Method {
 };
 
 /// A method whose flows have several parts, mostly in several processes. It writes parts() and assemble().
-class MultiPartMethod : public Method {
+class MultiPartMethod : public ClassMethod {
  public:
-  using Method::Method;
+  using ClassMethod::ClassMethod;
 
   [[nodiscard]] Reach reach() const final { return Reach::processes; }
   /// Throws Error{broken}: no flow of it has one part.
@@ -129,5 +189,30 @@ class MultiPartMethod : public Method {
     throw Error(Fault::broken, flow.method + " has several parts: assemble() makes them ready");
   }
 };
+
+/// The row of a class.
+[[nodiscard]] inline Method as_row(std::shared_ptr<const ClassMethod> method) {
+  const auto texts = std::make_shared<const std::map<std::string, std::string>>(method->parameters());
+  Method row{.spec = method->spec(),
+             .parameters = {},
+             .available = [method, texts] { return method->available(); },
+             .supports = [method](const Flow& flow) { return method->supports(flow); },
+             .supports_in = [method](const Flow& flow,
+                                     const Case& wanted) { return method->supports_in(flow, wanted); },
+             .quantity_of = [method](const Flow& flow) { return method->quantity_of(flow); },
+             .footprint = [method](const Flow& flow) { return method->footprint(flow); },
+             .slot_stride = [method](const Flow& flow) { return method->slot_stride(flow); },
+             .rotation_bytes = [method](const Flow& flow) { return method->rotation_bytes(flow); }};
+  for (const auto& [name, meaning] : *texts) row.parameters.push_back(text(name, meaning));
+  row.origin = method;
+  row.parts = [method](const Flow& flow) { return method->parts(flow); };
+  if (method->reach() == Reach::process)
+    row.prepare = [method](const Flow& flow, const Arenas& arenas) { return method->prepare(flow, arenas); };
+  else
+    row.assemble = [method](const Flow& flow, const std::vector<LocalPart>& own) {
+      return method->assemble(flow, own);
+    };
+  return row;
+}
 
 }  // namespace linkscope

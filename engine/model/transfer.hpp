@@ -6,6 +6,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/units.hpp"
@@ -43,26 +44,51 @@ struct Breakdown {
   bool operator==(const Breakdown&) const = default;
 };
 
+/// Lays the data of a transfer and looks at what arrived, each on the device that holds it.
+class Check {
+ public:
+  virtual ~Check() = default;
+  /// Fills sources with the pattern of `seed` and poisons destinations, in every slot a sample can reach.
+  virtual void arm(std::uint64_t seed) = 0;
+  /// Checks what `transfers` of them since arm(seed) delivered.
+  [[nodiscard]] virtual std::optional<Mismatch> verify(std::uint64_t seed, std::uint64_t transfers) const = 0;
+  /// Bytes that verify() compares.
+  [[nodiscard]] virtual Bytes verified_bytes(std::uint64_t transfers) const = 0;
+  /// Flushes the CPU caches of the memory.
+  virtual void flush() = 0;
+};
+
 /// A prepared flow. A backend derives from it and knows how to start its own kind (see Gate); what runs
-/// between a Gate's stamps is the measured work and nothing else.
+/// between a Gate's stamps is the measured work and nothing else. It counts its transfers, and has a Check where it
+/// moves data.
 class Transfer {
  public:
   virtual ~Transfer() = default;
 
   [[nodiscard]] const TransferFacts& facts() const { return facts_; }
 
-  /// Fills sources with the pattern of `seed` and poisons destinations, in every slot a sample can reach.
-  virtual void arm(std::uint64_t seed) = 0;
+  /// Lays the data of a new round (see Check::arm), of which no transfer has run yet.
+  virtual void arm(std::uint64_t seed) {
+    if (check_) check_->arm(seed);
+    seed_ = seed;
+    transfers_ = 0;
+  }
   /// Checks all that ran since arm(seed) delivered, on the device that holds it.
-  [[nodiscard]] virtual std::optional<Mismatch> verify(std::uint64_t seed) const = 0;
+  [[nodiscard]] virtual std::optional<Mismatch> verify(std::uint64_t seed) const {
+    return check_ ? check_->verify(seed, transfers_) : std::nullopt;
+  }
   /// Why what ran since use() counts for nothing, where the work itself found that out: the launch shape in use is not
   /// to be chosen. Looks at no data. Throws Error{mismatch} where the work found data wrong: no other shape makes up
   /// for that.
   [[nodiscard]] virtual std::optional<Mismatch> fault() const { return std::nullopt; }
   /// Bytes that verify() compares: they grow with the slots that were reached.
-  [[nodiscard]] virtual Bytes verified_bytes() const = 0;
+  [[nodiscard]] virtual Bytes verified_bytes() const {
+    return check_ ? check_->verified_bytes(transfers_) : 0;
+  }
   /// Makes the next sample find the CPU caches flushed of this transfer's memory.
-  virtual void flush() = 0;
+  virtual void flush() {
+    if (check_) check_->flush();
+  }
 
   /// Called before every start, unmeasured: brings back what a start consumes (pages to their home, handles to
   /// free). What arm() laid must survive it.
@@ -83,9 +109,21 @@ class Transfer {
  protected:
   /// For constructors: what facts() says from then on.
   [[nodiscard]] TransferFacts& own_facts() { return facts_; }
+  /// The same: what looks at its data.
+  void set_check(std::unique_ptr<Check> check) { check_ = std::move(check); }
+  /// Says that `transfers` more of them run.
+  void count(std::uint64_t transfers) { transfers_ += transfers; }
+  /// Says how many have run since arm().
+  void set_transfers(std::uint64_t transfers) { transfers_ = transfers; }
+  /// How many have run since arm(), and the seed that it was given.
+  [[nodiscard]] std::uint64_t transfers() const { return transfers_; }
+  [[nodiscard]] std::uint64_t seed() const { return seed_; }
 
  private:
   TransferFacts facts_;
+  std::unique_ptr<Check> check_;
+  std::uint64_t seed_ = 0;
+  std::uint64_t transfers_ = 0;
 };
 
 /// A transfer and how often it repeats, back to back, in one start.

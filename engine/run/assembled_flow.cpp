@@ -28,7 +28,7 @@ Rotation rotation_of(const Method& method, const Flow& flow, Cache cache) {
                 format_bytes(std::max(bytes, flow.bytes)) + " are more than any machine holds");
   if (bytes == 0) return {0, 1};
   if (cache != Cache::rotated) return {in_units(bytes), 1};
-  const Bytes stride = in_units(method.slot_stride(flow));
+  const Bytes stride = in_units(method.stride(flow));
   return {stride, std::max<Bytes>(1, (method.rotation_bytes(flow) + stride - 1) / stride)};
 }
 
@@ -41,7 +41,7 @@ Bytes arena_bytes(const Rotation& rotation, Bytes footprint) {
 }  // namespace
 
 AssembledFlow FlowAssembler::assemble(const BoundFlow& flow, const Regime& regime) {
-  const std::vector<FlowPart> parts = flow.method.parts(flow.flow);
+  const std::vector<FlowPart> parts = flow.method.parts_of(flow.flow);
   AssembledFlow assembled;
   std::vector<LocalPart> own;
   consensus_->collective_try([&] { own = own_parts(flow, parts, regime, assembled); });
@@ -52,11 +52,11 @@ AssembledFlow FlowAssembler::assemble(const BoundFlow& flow, const Regime& regim
       return;
     }
     try {
-      assembled.local_parts = flow.method.assemble(flow.flow, own);
+      assembled.local_parts = flow.method.prepare_parts(flow.flow, own);
     } catch (const Error& error) {
       if (error.fault() != Fault::no_memory) throw;
       pool_->evict_unused();  // what earlier cases left there may be in the way
-      assembled.local_parts = flow.method.assemble(flow.flow, own);
+      assembled.local_parts = flow.method.prepare_parts(flow.flow, own);
     }
   });
   connect(parts, assembled);

@@ -10,16 +10,29 @@
 namespace linkscope {
 namespace {
 
-/// `place`: what is named, and where.
-template <class Listed>
-const Listed& named(const std::vector<std::unique_ptr<Listed>>& catalog, const std::string& name,
-                    const std::string& place) {
+const Memory& listed(const std::unique_ptr<Memory>& memory) { return *memory; }
+const Method& listed(const Method& method) { return method; }
+
+/// `what`: what is named, and where.
+template <class Entry>
+const auto& named(const std::vector<Entry>& catalog, const std::string& name, const std::string& what) {
   std::string names;
-  for (const auto& entry : catalog) {
-    if (entry->name() == name) return *entry;
-    names += (names.empty() ? "" : ", ") + std::string(entry->name());
+  for (const Entry& entry : catalog) {
+    if (listed(entry).name() == name) return listed(entry);
+    names += (names.empty() ? "" : ", ") + std::string(listed(entry).name());
   }
-  throw Error(Fault::bad_input, place + ": unknown '" + name + "', this engine has " + names);
+  throw Error(Fault::bad_input, what + ": unknown '" + name + "', this engine has " + names);
+}
+
+/// Throws where the method's table has no such parameter, or has it with other values.
+void check_parameter(const Flow& flow, const std::vector<Parameter>& table, const std::string& name,
+                     const std::string& value, const std::string& place) {
+  const std::string at = place + ": parameters." + name + ": ";
+  const auto known =
+      std::find_if(table.begin(), table.end(), [&](const Parameter& row) { return row.name == name; });
+  if (known == table.end()) throw Error(Fault::bad_input, at + flow.method + " has no such parameter");
+  const std::string objection = known->objection(value);
+  if (!objection.empty()) throw Error(Fault::bad_input, at + objection);
 }
 
 BoundFlow bind_flow(Flow& flow, const Backend& backend, const std::string& place) {
@@ -38,11 +51,9 @@ BoundFlow bind_flow(Flow& flow, const Backend& backend, const std::string& place
                                       (flow.schedule ? " carries out no schedule" : " needs a schedule"));
   if (flow.bytes == 0 && bound.method.reach() == Reach::process)
     throw Error(Fault::bad_input, place + ": bytes: must be at least 1 for " + flow.method);
-  const auto known = bound.method.parameters();
   for (const auto& [name, value] : flow.parameters.all()) {
-    if (known.contains(name) || (flow.figures && flow.figures->settled.contains(name))) continue;
-    throw Error(Fault::bad_input,
-                place + ": parameters." + name + ": " + flow.method + " has no such parameter");
+    if (!flow.figures || !flow.figures->settled.contains(name))
+      check_parameter(flow, bound.method.parameters, name, value, place);
   }
   return bound;
 }

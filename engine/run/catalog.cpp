@@ -49,15 +49,13 @@ void add_gpu_memory(std::vector<std::unique_ptr<Memory>>& memories, std::unique_
 }
 
 /// Adds a method; where the list has one of that name, which CPUs carry out, the two share the name.
-void add_gpu_method(std::vector<std::unique_ptr<Method>>& methods, std::unique_ptr<Method> added) {
+void add_gpu_method(std::vector<Method>& methods, Method added) {
   const auto same = std::find_if(methods.begin(), methods.end(),
-                                 [&](const auto& method) { return method->name() == added->name(); });
+                                 [&](const Method& method) { return method.name() == added.name(); });
   if (same == methods.end()) {
     methods.push_back(std::move(added));
-  } else if (added->reach() == Reach::processes) {
-    *same = std::make_unique<DispatchParts>(std::move(*same), std::move(added));
   } else {
-    *same = std::make_unique<Dispatch>(std::move(*same), std::move(added));
+    *same = dispatch(std::move(*same), std::move(added));
   }
 }
 
@@ -93,9 +91,9 @@ void add_mpi(Backend& backend, const std::shared_ptr<host::HostContext>& host,
                           many ? mpi::threads_multiple : mpi::threads_single);
   const auto context =
       std::make_shared<mpi::MpiContext>(host, std::move(library), backend.devices, backend.gpu_runtime);
-  backend.methods.push_back(std::make_unique<mpi::MpiMessage>(context));
-  backend.methods.push_back(std::make_unique<mpi::MpiCollective>(context));
-  backend.methods.push_back(std::make_unique<workload::MpiSchedule>(context, backend.gpu_packers));
+  backend.methods.push_back(as_row(std::make_unique<mpi::MpiMessage>(context)));
+  backend.methods.push_back(as_row(std::make_unique<mpi::MpiCollective>(context)));
+  backend.methods.push_back(as_row(std::make_unique<workload::MpiSchedule>(context, backend.gpu_packers)));
   backend.further_versions = [context] { return context->library().versions(); };
   backend.finalize = [context] { context->library().finish(); };
 }
@@ -104,7 +102,7 @@ void add_mpi(Backend& backend, const std::shared_ptr<host::HostContext>& host,
 void add_python(Backend& backend, const Environment& environment, python::GroupPlace place) {
   const auto context = std::make_shared<python::PythonContext>(environment.python_program, std::move(place));
   for (const python::PythonMethodRow& row : python::method_rows())
-    backend.methods.push_back(std::make_unique<python::PythonMethod>(context, row));
+    backend.methods.push_back(as_row(std::make_unique<python::PythonMethod>(context, row)));
   backend.further_versions = [before = std::move(backend.further_versions), context] {
     auto all = before();
     all.merge(context->versions());
@@ -124,15 +122,15 @@ Backend open_measured(std::size_t lanes, const Environment& environment, python:
   backend.memories.push_back(host::SmallPages::pageable(opened.context));
   backend.memories.push_back(std::make_unique<host::Huge>(opened.context));
   backend.memories.push_back(host::SmallPages::shm(opened.context));
-  backend.methods.push_back(std::make_unique<host::Memcpy>(opened.context));
-  backend.methods.push_back(std::make_unique<host::CpuRead>(opened.context));
-  backend.methods.push_back(std::make_unique<host::CpuWrite>(opened.context));
-  backend.methods.push_back(std::make_unique<host::ShmCopy>(opened.context));
-  backend.methods.push_back(std::make_unique<host::HostPointerChase>(opened.context));
-  backend.methods.push_back(std::make_unique<host::HostAllocate>(opened.context));
-  backend.methods.push_back(std::make_unique<host::HostFree>(opened.context));
-  backend.methods.push_back(std::make_unique<host::HostFirstTouch>(opened.context));
-  backend.methods.push_back(std::make_unique<workload::HostDirectSchedule>(opened.context));
+  backend.methods.push_back(as_row(std::make_unique<host::Memcpy>(opened.context)));
+  backend.methods.push_back(as_row(std::make_unique<host::CpuRead>(opened.context)));
+  backend.methods.push_back(as_row(std::make_unique<host::CpuWrite>(opened.context)));
+  backend.methods.push_back(as_row(std::make_unique<host::ShmCopy>(opened.context)));
+  backend.methods.push_back(as_row(std::make_unique<host::HostPointerChase>(opened.context)));
+  backend.methods.push_back(as_row(std::make_unique<host::HostAllocate>(opened.context)));
+  backend.methods.push_back(as_row(std::make_unique<host::HostFree>(opened.context)));
+  backend.methods.push_back(as_row(std::make_unique<host::HostFirstTouch>(opened.context)));
+  backend.methods.push_back(as_row(std::make_unique<workload::HostDirectSchedule>(opened.context)));
   auto gpus = open_gpus(opened.context, lanes, environment);
   if (!gpus) backend.gate = join(std::move(backend.gate), nullptr);
   Backend all = gpus ? join(std::move(backend), *std::move(gpus)) : std::move(backend);
@@ -148,13 +146,13 @@ Backend open_modelled(modelled::Machine machine) {
     backend.memories.push_back(std::make_unique<modelled::ModelledMemory>(opened.context, spec));
   }
   for (const auto& row : modelled::method_rows) {
-    backend.methods.push_back(std::make_unique<modelled::ModelledMethod>(opened.context, row));
+    backend.methods.push_back(as_row(std::make_unique<modelled::ModelledMethod>(opened.context, row)));
   }
   for (const auto& row : modelled::collective_rows) {
-    backend.methods.push_back(std::make_unique<modelled::ModelledCollective>(opened.context, row));
+    backend.methods.push_back(as_row(std::make_unique<modelled::ModelledCollective>(opened.context, row)));
   }
   for (const auto& row : modelled::schedule_rows) {
-    backend.methods.push_back(std::make_unique<modelled::ModelledSchedule>(opened.context, row));
+    backend.methods.push_back(as_row(std::make_unique<modelled::ModelledSchedule>(opened.context, row)));
   }
   return std::move(backend);
 }

@@ -110,7 +110,7 @@ CaseResult Executor::measure(const BoundCase& bound) {
     measured.push_back({assembled.back().parts,
                         flow.bytes,
                         flow.role,
-                        bound_flow.method.quantity_of(flow),
+                        bound_flow.method.quantity(flow),
                         flow.tuning_group,
                         {},
                         bound_flow.method.traits().schedules ? PartsTime::longest : PartsTime::mean});

@@ -166,9 +166,9 @@ Json entry_json(const Listed& listed) {
 
 Json method_json(const Method& method) {
   Json json = entry_json(method);
-  json["kind"] = method.quantity() == Quantity::bandwidth ? "bandwidth" : "latency";
-  const auto parameters = method.parameters();
-  if (!parameters.empty()) json["parameters"] = parameters;
+  json["kind"] = method.spec.quantity == Quantity::bandwidth ? "bandwidth" : "latency";
+  for (const Parameter& parameter : method.parameters)
+    json["parameters"][std::string(parameter.name)] = parameter.line();
   return json;
 }
 
@@ -250,7 +250,7 @@ Json description_record(const Backend& backend) {
   json["peer_access"] = Json::array();
   for (const auto& [from, to] : backend.peer_access) json["peer_access"].push_back({from.text(), to.text()});
   json["methods"] = Json::array();
-  for (const auto& method : backend.methods) json["methods"].push_back(method_json(*method));
+  for (const Method& method : backend.methods) json["methods"].push_back(method_json(method));
   json["memories"] = Json::array();
   for (const auto& memory : backend.memories) json["memories"].push_back(entry_json(*memory));
   return json;

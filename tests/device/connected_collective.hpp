@@ -38,7 +38,7 @@ inline direct::DirectCollective stressed(const Method& method, const Flow& flow)
   if (flow.parameters.word("self_check", "no") == "yes") stress.self_check = direct::SelfCheck::on;
   stress.wait_limit = 1e-3 * static_cast<Seconds>(flow.parameters.number("timeout_ms", 10'000));
   stress.jitter = 1e-9 * static_cast<Seconds>(flow.parameters.number("jitter_ns", 0));
-  return {dynamic_cast<const direct::DirectCollective&>(method), stress};
+  return {dynamic_cast<const direct::DirectCollective&>(*method.origin), stress};
 }
 
 class DirectCollective : public WithGpus {

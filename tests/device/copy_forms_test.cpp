@@ -144,8 +144,8 @@ TEST_F(CopyForms, OfThinSlabsStackTheirSlotsInTheSamePlanes) {
   const Flow thin = flow("kernel-strided", "device", "device", Bytes{8192} * 2 * 512,
                          {{"region", "8192x2x512"}, {"in", "8192x512x512"}});
   const Method& strided = method("kernel-strided");
-  EXPECT_EQ(strided.slot_stride(thin), Bytes{8192} * 2);
-  const std::uint64_t slots = strided.rotation_bytes(thin) / strided.slot_stride(thin);
+  EXPECT_EQ(strided.stride(thin), Bytes{8192} * 2);
+  const std::uint64_t slots = strided.rotation_bytes(thin) / strided.stride(thin);
   EXPECT_GE(slots * thin.bytes, strided.rotation_bytes(flow("kernel-strided", "device", "device", 4 * MiB)));
   EXPECT_LE(slots, 256U) << "no more than the planes have room for";
 

@@ -27,9 +27,9 @@ class DirectCollectiveChoice : public ::testing::Test {
     return flow;
   }
   [[nodiscard]] std::string refusal(const Flow& flow) const {
-    for (const auto& method : backend_->methods) {
-      if (method->name() != "direct-collective") continue;
-      const Support support = stressed(*method, flow).supports(flow);
+    for (const Method& method : backend_->methods) {
+      if (method.name() != "direct-collective") continue;
+      const Support support = stressed(method, flow).supports(flow);
       return support ? std::string() : support.reason();
     }
     return "no such method";

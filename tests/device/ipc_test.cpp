@@ -225,8 +225,8 @@ TEST_F(Ipc, AProcessThatLaysItsSlotsOutDifferentlyIsRefused) {
 class IpcFlow : public ::testing::Test {
  protected:
   [[nodiscard]] const Method& method(const std::string& name) const {
-    for (const auto& method : backend_->methods) {
-      if (method->name() == name) return *method;
+    for (const Method& method : backend_->methods) {
+      if (method.name() == name) return method;
     }
     throw std::out_of_range(name);
   }

@@ -41,8 +41,8 @@ class WithGpus : public ::testing::Test {
     throw std::out_of_range(name);
   }
   [[nodiscard]] const Method& method(const std::string& name) const {
-    for (const auto& method : backend_->methods) {
-      if (method->name() == name) return *method;
+    for (const Method& method : backend_->methods) {
+      if (method.name() == name) return method;
     }
     throw std::out_of_range(name);
   }

@@ -56,42 +56,46 @@ class FakeMemory : public Memory {
       reusable_on;  ///< the only device where a buffer is as good as new after use; none: everywhere
 };
 
-class FakeMethod : public Method {
- public:
-  explicit FakeMethod(std::string_view name = "memcpy") : Method({name, "fake"}) {}
-  [[nodiscard]] std::map<std::string, std::string> parameters() const override {
-    return {{"threads", "how many"},
-            {"shapes", "launch shapes offered"},
-            {"faulty_shape", "the one with a fault, from 1"},
-            {"wrong_in_round", "round whose data arrives wrong"}};
-  }
-  [[nodiscard]] Support available() const override { return Support::yes(); }
-  [[nodiscard]] Support supports(const Flow& flow) const override {
-    return flow.bytes == 13 ? Support::no("thirteen bytes\nbring bad luck") : Support::yes();
-  }
-  [[nodiscard]] std::unique_ptr<Transfer> prepare(const Flow& flow, const Arenas& arenas) const override {
-    if (!failure.empty()) throw std::runtime_error(failure);
-    last = arenas;
-    last_source_bytes = arenas.source->bytes();
-    auto transfer = std::make_unique<FakeTransfer>(10e-6);
-    transfer->wrong_in_round = static_cast<std::size_t>(flow.parameters.number("wrong_in_round", 0));
-    for (std::int64_t shape = 1; shape <= flow.parameters.number("shapes", 0); ++shape)
-      transfer->own_facts().candidates.push_back({{"blocks", shape}});
-    transfer->faulty = {{"blocks", flow.parameters.number("faulty_shape", 0)}};
-    return transfer;
-  }
-  [[nodiscard]] Bytes rotation_bytes(const Flow&) const override { return through; }
-
+/// What tests tell the fake method, and what it saw.
+struct FakeMethod {
   Bytes through = 10'000;  ///< what rotated flows cycle through
   std::string failure;     ///< what prepare() throws, if anything
-  mutable Arenas last;     ///< its buffers live as long as the run
-  mutable Bytes last_source_bytes = 0;
+  Arenas last;             ///< its buffers live as long as the run
+  Bytes last_source_bytes = 0;
 };
+
+inline constexpr Parameter fake_threads = integer("threads", "how many", 0, 1 << 20, 0);
+inline constexpr Parameter fake_shapes = integer("shapes", "launch shapes offered", 0, 9, 0);
+inline constexpr Parameter fake_faulty_shape =
+    integer("faulty_shape", "the one with a fault, from 1", 0, 9, 0);
+inline constexpr Parameter fake_wrong_in_round =
+    integer("wrong_in_round", "round whose data arrives wrong", 0, 9, 0);
+
+inline Method fake_row(std::shared_ptr<FakeMethod> fake = std::make_shared<FakeMethod>()) {
+  Method row{.spec = {"memcpy", "fake"},
+             .parameters = {fake_threads, fake_shapes, fake_faulty_shape, fake_wrong_in_round}};
+  row.supports = [](const Flow& flow) {
+    return flow.bytes == 13 ? Support::no("thirteen bytes\nbring bad luck") : Support::yes();
+  };
+  row.rotation_bytes = [fake](const Flow&) { return fake->through; };
+  row.prepare = [fake](const Flow& flow, const Arenas& arenas) {
+    if (!fake->failure.empty()) throw std::runtime_error(fake->failure);
+    fake->last = arenas;
+    fake->last_source_bytes = arenas.source->bytes();
+    auto transfer = std::make_unique<FakeTransfer>(10e-6);
+    transfer->wrong_in_round = static_cast<std::size_t>(flow.parameters.number(fake_wrong_in_round));
+    for (std::int64_t shape = 1; shape <= flow.parameters.number(fake_shapes); ++shape)
+      transfer->own_facts().candidates.push_back({{"blocks", shape}});
+    transfer->faulty = {{"blocks", flow.parameters.number(fake_faulty_shape)}};
+    return transfer;
+  };
+  return row;
+}
 
 struct FakeParts {
   Backend backend;
   FakeMemory* memory = nullptr;
-  FakeMethod* method = nullptr;
+  std::shared_ptr<FakeMethod> method = std::make_shared<FakeMethod>();
   FakeGate* gate = nullptr;
 };
 
@@ -99,16 +103,14 @@ struct FakeParts {
 inline FakeParts fake_backend() {
   FakeParts parts;
   auto memory = std::make_unique<FakeMemory>();
-  auto method = std::make_unique<FakeMethod>();
   auto gate = std::make_unique<FakeGate>();
   parts.memory = memory.get();
-  parts.method = method.get();
   parts.gate = gate.get();
   parts.backend.name = "host";
   parts.backend.devices = {DeviceFacts{DeviceId{DeviceKind::numa, 0}, "node", 0, "", 0, {0}, {}},
                            DeviceFacts{DeviceId{DeviceKind::numa, 1}, "node", 0, "", 1, {1}, {}}};
   parts.backend.memories.push_back(std::move(memory));
-  parts.backend.methods.push_back(std::move(method));
+  parts.backend.methods.push_back(fake_row(parts.method));
   parts.backend.gate = std::move(gate);
   return parts;
 }

@@ -192,8 +192,8 @@ TEST_F(HostCalls, FailedOrDoubledBlocksAreFound) {
 TEST_F(HostCalls, AllocateAndFreeRunOnThisMachine) {
   for (const char* memory : {"pageable", "huge"}) {
     for (const Bytes bytes : {Bytes{1}, Bytes{4096}, 3 * MiB + 5}) {
-      for (const Method* method :
-           {static_cast<const Method*>(&allocate_), static_cast<const Method*>(&free_)}) {
+      for (const ClassMethod* method :
+           {static_cast<const ClassMethod*>(&allocate_), static_cast<const ClassMethod*>(&free_)}) {
         const Flow flow = call(std::string(method->name()), bytes, memory);
         if (!has(memory)) continue;
         ASSERT_TRUE(method->supports(flow));
@@ -214,8 +214,9 @@ TEST_F(HostCalls, AllocateAndFreeRunOnThisMachine) {
 }
 
 TEST_F(HostCalls, WhatCannotFitIsNoMemoryBeforeAnythingIsAllocated) {
-  for (const Method* method : {static_cast<const Method*>(&allocate_), static_cast<const Method*>(&free_),
-                               static_cast<const Method*>(&first_touch_)}) {
+  for (const ClassMethod* method :
+       {static_cast<const ClassMethod*>(&allocate_), static_cast<const ClassMethod*>(&free_),
+        static_cast<const ClassMethod*>(&first_touch_)}) {
     for (const char* memory : {"pageable", "huge"}) {
       if (!has(memory)) continue;
       try {

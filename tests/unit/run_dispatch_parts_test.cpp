@@ -8,29 +8,20 @@ namespace linkscope {
 namespace {
 
 /// Says who it is by its only part's rank.
-class FakeRanks final : public MultiPartMethod {
- public:
-  FakeRanks(int who, Quantity quantity) : MultiPartMethod({"ranks", "for tests", quantity}), who_(who) {}
-  [[nodiscard]] Support available() const override {
-    return who_ == 0 ? Support::yes() : Support::no("no GPU");
-  }
-  [[nodiscard]] Support supports(const Flow& /*flow*/) const override { return Support::yes(); }
-  [[nodiscard]] std::vector<FlowPart> parts(const Flow& /*flow*/) const override {
+Method ranks(int who, Quantity quantity = Quantity::bandwidth) {
+  Method row{.spec = {"ranks", "for tests", quantity}};
+  row.available = [who] { return who == 0 ? Support::yes() : Support::no("no GPU"); };
+  row.parts = [who](const Flow& /*flow*/) {
     FlowPart part;
-    part.rank = who_;
-    return {part};
-  }
-
- private:
-  int who_;
-};
-
-std::unique_ptr<Method> ranks(int who, Quantity quantity = Quantity::bandwidth) {
-  return std::make_unique<FakeRanks>(who, quantity);
+    part.rank = who;
+    return std::vector<FlowPart>{part};
+  };
+  row.assemble = [](const Flow&, const std::vector<LocalPart>&) { return std::make_unique<NoParts>(); };
+  return row;
 }
 
 TEST(DispatchParts, GoesByWhereTheStateIsAndWithoutAnyByTheMembers) {
-  const DispatchParts both(ranks(0), ranks(1));
+  const Method both = dispatch(ranks(0), ranks(1));
   const Endpoint on_cpu = endpoint({DeviceKind::numa, 0}, "pinned");
   const Endpoint on_gpu = endpoint({DeviceKind::gpu, 0}, "device");
   Flow flow;
@@ -48,7 +39,7 @@ TEST(DispatchParts, GoesByWhereTheStateIsAndWithoutAnyByTheMembers) {
 }
 
 TEST(DispatchParts, RefusesTwoThatStateDifferentThings) {
-  EXPECT_THROW(DispatchParts(ranks(0), ranks(1, Quantity::latency)), Error);
+  EXPECT_THROW(static_cast<void>(dispatch(ranks(0), ranks(1, Quantity::latency))), Error);
 }
 
 }  // namespace

@@ -1,6 +1,8 @@
 // One name, two implementations.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "fake_backend.hpp"
 #include "run/dispatch.hpp"
 
@@ -8,16 +10,20 @@ namespace linkscope {
 namespace {
 
 /// A GPU's implementation that this machine cannot run.
-class Unavailable : public FakeMethod {
- public:
-  [[nodiscard]] Support available() const override { return Support::no("no GPU"); }
-  [[nodiscard]] std::map<std::string, std::string> parameters() const override {
-    return {{"blocks", "many"}};
-  }
-};
+Method unavailable() {
+  Method row = fake_row();
+  row.available = [] { return Support::no("no GPU"); };
+  row.parameters = {integer("blocks", "many", 1, 9)};
+  return row;
+}
+
+bool takes(const Method& method, std::string_view parameter) {
+  return std::any_of(method.parameters.begin(), method.parameters.end(),
+                     [&](const Parameter& row) { return row.name == parameter; });
+}
 
 TEST(Dispatch, AsksTheImplementationOfTheExecutorsKind) {
-  const Dispatch both(std::make_unique<FakeMethod>(), std::make_unique<Unavailable>());
+  const Method both = dispatch(fake_row(), unavailable());
   Flow flow;
   flow.bytes = 1;
   flow.executor = DeviceId{DeviceKind::numa, 0};
@@ -26,34 +32,36 @@ TEST(Dispatch, AsksTheImplementationOfTheExecutorsKind) {
   ASSERT_FALSE(both.supports(flow));
   EXPECT_EQ(both.supports(flow).reason(), "no GPU");
   EXPECT_TRUE(both.available()) << "CPUs have it";
-  EXPECT_TRUE(both.parameters().contains("blocks"));
-  EXPECT_TRUE(both.parameters().contains("threads"));
+  EXPECT_TRUE(takes(both, "blocks"));
+  EXPECT_TRUE(takes(both, "threads"));
 }
 
 /// Takes whatever the other would not.
-class TakesAll : public FakeMethod {
- public:
-  [[nodiscard]] Support supports(const Flow&) const override { return Support::yes(); }
-  [[nodiscard]] Bytes footprint(const Flow&) const override { return 77; }
-};
+Method takes_all() {
+  Method row = fake_row();
+  row.supports = [](const Flow&) { return Support::yes(); };
+  row.footprint = [](const Flow&) { return Bytes{77}; };
+  return row;
+}
 
-class TakesNothing : public FakeMethod {
- public:
-  [[nodiscard]] Support supports(const Flow&) const override { return Support::no("CPUs do not"); }
-};
+Method takes_nothing() {
+  Method row = fake_row();
+  row.supports = [](const Flow&) { return Support::no("CPUs do not"); };
+  return row;
+}
 
 TEST(Dispatch, GivesACpusFlowToTheGpuBackendWhereOnlyThatTakesIt) {
   Flow flow;
   flow.bytes = 1;
   flow.executor = DeviceId{DeviceKind::numa, 0};
-  const Dispatch gpu_alone(std::make_unique<TakesNothing>(), std::make_unique<TakesAll>());
+  const Method gpu_alone = dispatch(takes_nothing(), takes_all());
   EXPECT_TRUE(gpu_alone.supports(flow));
   EXPECT_EQ(gpu_alone.footprint(flow), 77U);
-  const Dispatch neither(std::make_unique<TakesNothing>(), std::make_unique<TakesNothing>());
+  const Method neither = dispatch(takes_nothing(), takes_nothing());
   EXPECT_EQ(neither.supports(flow).reason(), "CPUs do not");
-  const Dispatch no_gpu(std::make_unique<TakesNothing>(), std::make_unique<Unavailable>());
+  const Method no_gpu = dispatch(takes_nothing(), unavailable());
   EXPECT_EQ(no_gpu.supports(flow).reason(), "CPUs do not");
-  const Dispatch both(std::make_unique<FakeMethod>(), std::make_unique<TakesAll>());
+  const Method both = dispatch(fake_row(), takes_all());
   EXPECT_NE(both.footprint(flow), 77U) << "what CPUs carry out is theirs";
 }
 

@@ -208,24 +208,18 @@ TEST(ExecutorOfSeveral, WhatOneRankCannotDoIsSkippedByAll) {
 }
 
 /// A message from rank 0 to rank 1, whose assemble() would wait for the other process as MPI's first one does.
-class FakeMessage : public MultiPartMethod {
- public:
-  explicit FakeMessage(int& assembled) : MultiPartMethod({"message", "fake"}), assembled_(&assembled) {}
-  [[nodiscard]] Support available() const override { return Support::yes(); }
-  [[nodiscard]] Support supports(const Flow&) const override { return Support::yes(); }
-  [[nodiscard]] std::vector<FlowPart> parts(const Flow& flow) const override {
-    return {{0, flow.executor, flow.source, std::nullopt, Timing::timed},
-            {1, flow.executor, std::nullopt, flow.destination, Timing::untimed}};
-  }
-  [[nodiscard]] std::unique_ptr<PreparedParts> assemble(const Flow&,
-                                                        const std::vector<LocalPart>&) const override {
-    ++*assembled_;
+Method fake_message(int& assembled) {
+  Method row{.spec = {"message", "fake"}};
+  row.parts = [](const Flow& flow) {
+    return std::vector<FlowPart>{{0, flow.executor, flow.source, std::nullopt, Timing::timed},
+                                 {1, flow.executor, std::nullopt, flow.destination, Timing::untimed}};
+  };
+  row.assemble = [&assembled](const Flow&, const std::vector<LocalPart>&) {
+    ++assembled;
     return std::make_unique<SinglePart>(std::make_unique<FakeTransfer>(10e-6));
-  }
-
- private:
-  int* assembled_;
-};
+  };
+  return row;
+}
 
 TEST(ExecutorOfSeveral, NobodyAssemblesAFlowBeforeAllHaveTheirMemory) {
   const auto message = [](const std::string& id) {
@@ -235,7 +229,7 @@ TEST(ExecutorOfSeveral, NobodyAssemblesAFlowBeforeAllHaveTheirMemory) {
   };
   std::array<int, 2> assembled{};
   const auto change = [&](int rank, FakeParts& fakes) {
-    fakes.backend.methods.push_back(std::make_unique<FakeMessage>(assembled[static_cast<std::size_t>(rank)]));
+    fakes.backend.methods.push_back(fake_message(assembled[static_cast<std::size_t>(rank)]));
     if (rank == 0) fakes.memory->refusals = 2;
   };
   const GroupRun result = run(message("a"), change);

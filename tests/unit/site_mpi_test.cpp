@@ -64,7 +64,7 @@ class MpiWithoutGpuSupport : public ::testing::Test {
   static constexpr const char* refusal =
       "device memory of gpu:0: Fake MPI v1.2: it takes no GPU memory, says MPIX_Query_cuda_support";
 
-  static std::string refused(const Method& method, const Flow& flow, const LocalPart& own) {
+  static std::string refused(const ClassMethod& method, const Flow& flow, const LocalPart& own) {
     EXPECT_TRUE(method.supports(flow)) << "to know more, MPI must have been started";
     try {
       static_cast<void>(method.assemble(flow, {own}));

@@ -31,10 +31,10 @@ enum class Ends { source, destination, both };
 /// A method says what is its own (own_parameters, make); what holds for all of them is added here: parameter `graph`
 /// of those that move bytes by a stream, which has a transfer replayed from a graph (graph_transfer.hpp), and `until`,
 /// which times the calls alone (returning_call.hpp).
-class GpuMethod : public Method {
+class GpuMethod : public ClassMethod {
  public:
   GpuMethod(std::shared_ptr<GpuContext> context, const MethodSpec& spec)
-      : Method(spec), context_(std::move(context)) {}
+      : ClassMethod(spec), context_(std::move(context)) {}
 
   /// Where there is a GPU.
   [[nodiscard]] Support available() const override;

@@ -12,10 +12,10 @@
 namespace linkscope::host {
 
 /// One call on a block of flow.bytes of the memory that the destination names. No page is touched; see first-touch.
-class HostAllocationMethod : public Method {
+class HostAllocationMethod : public ClassMethod {
  public:
   HostAllocationMethod(std::shared_ptr<HostContext> context, const MethodSpec& spec, Measured measured)
-      : Method(spec), context_(std::move(context)), measured_(measured) {}
+      : ClassMethod(spec), context_(std::move(context)), measured_(measured) {}
 
   [[nodiscard]] Support available() const override { return Support::yes(); }
   [[nodiscard]] Support supports(const Flow& flow) const override;

@@ -10,10 +10,10 @@
 namespace linkscope::host {
 
 /// Threads sum all words of the source, with the widest vectors of the CPU. The sum is checked against the pattern's.
-class CpuRead final : public Method {
+class CpuRead final : public ClassMethod {
  public:
   explicit CpuRead(std::shared_ptr<HostContext> context)
-      : Method({"cpu-read", "CPU threads load and sum the source"}), context_(std::move(context)) {}
+      : ClassMethod({"cpu-read", "CPU threads load and sum the source"}), context_(std::move(context)) {}
 
   [[nodiscard]] std::map<std::string, std::string> parameters() const override;
   [[nodiscard]] Support available() const override { return Support::yes(); }
@@ -27,10 +27,10 @@ class CpuRead final : public Method {
 
 /// Threads write the pattern into the destination, generated in registers on the way (an addition, a shift and an
 /// exclusive or for each vector).
-class CpuWrite final : public Method {
+class CpuWrite final : public ClassMethod {
  public:
   explicit CpuWrite(std::shared_ptr<HostContext> context)
-      : Method({"cpu-write", "CPU threads store to the destination"}), context_(std::move(context)) {}
+      : ClassMethod({"cpu-write", "CPU threads store to the destination"}), context_(std::move(context)) {}
 
   [[nodiscard]] std::map<std::string, std::string> parameters() const override;
   [[nodiscard]] Support available() const override { return Support::yes(); }

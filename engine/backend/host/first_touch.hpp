@@ -63,11 +63,11 @@ class FirstTouchTransfer final : public HostTransfer {
 };
 
 /// A block of flow.bytes of the memory that the destination names, written from end to end.
-class HostFirstTouch final : public Method {
+class HostFirstTouch final : public ClassMethod {
  public:
   explicit HostFirstTouch(std::shared_ptr<HostContext> context)
-      : Method({"first-touch", "time to write a fresh allocation for the first time", Quantity::latency,
-                first_touch_traits}),
+      : ClassMethod({"first-touch", "time to write a fresh allocation for the first time", Quantity::latency,
+                     first_touch_traits}),
         context_(std::move(context)) {}
 
   [[nodiscard]] std::map<std::string, std::string> parameters() const override;

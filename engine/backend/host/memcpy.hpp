@@ -10,10 +10,10 @@
 namespace linkscope::host {
 
 /// Each thread copies one contiguous share, cut at cache lines, with one call of memcpy per repeat.
-class Memcpy final : public Method {
+class Memcpy final : public ClassMethod {
  public:
   explicit Memcpy(std::shared_ptr<HostContext> context)
-      : Method({"memcpy", "the C library's memcpy by CPU threads"}), context_(std::move(context)) {}
+      : ClassMethod({"memcpy", "the C library's memcpy by CPU threads"}), context_(std::move(context)) {}
 
   [[nodiscard]] std::map<std::string, std::string> parameters() const override;
   [[nodiscard]] Support available() const override { return Support::yes(); }

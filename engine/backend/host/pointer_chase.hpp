@@ -12,11 +12,11 @@ namespace linkscope::host {
 /// One thread follows pointers through `bytes` of the source in a random order that no prefetcher foresees.
 /// A transfer is `hops` loads and goes on where the last one ended. The order and its defaults are those of
 /// google/multichase (see ChaseOrder), whose figures it reproduces.
-class HostPointerChase final : public Method {
+class HostPointerChase final : public ClassMethod {
  public:
   explicit HostPointerChase(std::shared_ptr<HostContext> context)
-      : Method({"pointer-chase", "latency of dependent loads in random order", Quantity::latency,
-                pointer_chase_traits}),
+      : ClassMethod({"pointer-chase", "latency of dependent loads in random order", Quantity::latency,
+                     pointer_chase_traits}),
         context_(std::move(context)) {}
 
   [[nodiscard]] std::map<std::string, std::string> parameters() const override;

@@ -23,10 +23,10 @@ namespace linkscope::modelled {
 /// the longest way between two members. Then its bytes move, all steps at once: what each pair of members passes on,
 /// by the row's Passing, takes 1 / efficiency of every link between them and of their memories. So the link that
 /// carries most decides, as in a pipeline. Processes are not told apart.
-class ModelledCollective : public Method {
+class ModelledCollective : public ClassMethod {
  public:
   ModelledCollective(std::shared_ptr<const ModelledContext> context, CollectiveRow row)
-      : Method(row.spec), context_(std::move(context)), row_(row) {}
+      : ClassMethod(row.spec), context_(std::move(context)), row_(row) {}
 
   [[nodiscard]] Quantity quantity_of(const Flow& flow) const override;
   [[nodiscard]] std::map<std::string, std::string> parameters() const override;

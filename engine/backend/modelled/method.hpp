@@ -20,10 +20,10 @@ namespace linkscope::modelled {
 /// method's ceiling (memcpy: ceiling times `threads`). A dependent load takes its memory's latency and each
 /// link's twice, unless the figures give all of it (load_ns). Stream takes the links of both of its legs, and counts
 /// one array as payload. A parameter that is not modelled makes a flow unsupported.
-class ModelledMethod : public Method {
+class ModelledMethod : public ClassMethod {
  public:
   ModelledMethod(std::shared_ptr<const ModelledContext> context, MethodRow row)
-      : Method(row.spec), context_(std::move(context)), row_(row) {}
+      : ClassMethod(row.spec), context_(std::move(context)), row_(row) {}
 
   /// An empty message takes its latency.
   [[nodiscard]] Quantity quantity_of(const Flow& flow) const override {

@@ -13,10 +13,10 @@
 namespace linkscope::modelled {
 
 /// One row of schedule_rows; play_schedule() says what the model is. Processes are not told apart.
-class ModelledSchedule : public Method {
+class ModelledSchedule : public ClassMethod {
  public:
   ModelledSchedule(std::shared_ptr<const ModelledContext> context, ScheduleRow row)
-      : Method(row.spec), context_(std::move(context)), row_(row) {}
+      : ClassMethod(row.spec), context_(std::move(context)), row_(row) {}
 
   [[nodiscard]] Quantity quantity_of(const Flow& flow) const override {
     return flow.bytes == 0 ? Quantity::latency : quantity();

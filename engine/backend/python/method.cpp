@@ -199,7 +199,7 @@ Support PythonMethod::supports_in(const Flow& flow, const Case& wanted) const {
 std::vector<FlowPart> PythonMethod::parts(const Flow& flow) const {
   switch (row_->ends) {
     case FlowEnds::one_process:
-      return Method::parts(flow);
+      return ClassMethod::parts(flow);
     case FlowEnds::two_processes:
       return {{flow.source->rank, flow.source->device, flow.source, std::nullopt, Timing::timed},
               {flow.destination->rank, flow.destination->device, std::nullopt, flow.destination,

@@ -24,10 +24,10 @@ struct PythonMethodRow {
 
 /// The child checks what the row does not say, allocates what the ends say (tensors, which are no Buffer), and takes a
 /// case's clock and cache state as they are: the engine holds no memory for these flows.
-class PythonMethod final : public Method {
+class PythonMethod final : public ClassMethod {
  public:
   PythonMethod(std::shared_ptr<PythonContext> context, const PythonMethodRow& row)
-      : Method(row.spec), context_(std::move(context)), row_(&row) {}
+      : ClassMethod(row.spec), context_(std::move(context)), row_(&row) {}
 
   [[nodiscard]] Quantity quantity_of(const Flow& flow) const override;
   [[nodiscard]] std::map<std::string, std::string> parameters() const override { return row_->parameters(); }

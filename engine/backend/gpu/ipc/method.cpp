@@ -68,7 +68,7 @@ class ExportedMemory final : public PreparedParts {
 /// The driving process: maps the other's memory and copies.
 class ImportedCopy final : public PreparedParts {
  public:
-  ImportedCopy(std::shared_ptr<GpuContext> context, std::shared_ptr<const Method> work,
+  ImportedCopy(std::shared_ptr<GpuContext> context, std::shared_ptr<const ClassMethod> work,
                std::shared_ptr<IpcMappings> mappings, Flow flow, const Arenas& arenas)
       : context_(std::move(context)),
         work_(std::move(work)),
@@ -95,7 +95,7 @@ class ImportedCopy final : public PreparedParts {
 
  private:
   std::shared_ptr<GpuContext> context_;
-  std::shared_ptr<const Method> work_;
+  std::shared_ptr<const ClassMethod> work_;
   std::shared_ptr<IpcMappings> mappings_;
   Flow flow_;
   Arenas arenas_;
@@ -112,7 +112,7 @@ std::vector<std::string> kernel_parameters() {
 }  // namespace
 
 IpcMethod::IpcMethod(const MethodSpec& spec, std::shared_ptr<GpuContext> context,
-                     std::shared_ptr<const Method> work, std::vector<std::string> own_parameters)
+                     std::shared_ptr<const ClassMethod> work, std::vector<std::string> own_parameters)
     : MultiPartMethod(spec),
       context_(std::move(context)),
       work_(std::move(work)),

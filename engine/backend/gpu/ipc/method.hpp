@@ -31,12 +31,12 @@ class IpcMethod : public MultiPartMethod {
 
  protected:
   /// `work`: the method of one process that does the copying; `own_parameters`: those of its parameters that stay.
-  IpcMethod(const MethodSpec& spec, std::shared_ptr<GpuContext> context, std::shared_ptr<const Method> work,
-            std::vector<std::string> own_parameters);
+  IpcMethod(const MethodSpec& spec, std::shared_ptr<GpuContext> context,
+            std::shared_ptr<const ClassMethod> work, std::vector<std::string> own_parameters);
 
  private:
   std::shared_ptr<GpuContext> context_;
-  std::shared_ptr<const Method> work_;
+  std::shared_ptr<const ClassMethod> work_;
   std::vector<std::string> own_parameters_;
   std::shared_ptr<IpcMappings> mappings_;
 };

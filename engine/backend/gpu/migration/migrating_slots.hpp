@@ -62,7 +62,7 @@ class MigratingSlots {
   [[nodiscard]] std::uint64_t seed_of(std::uint64_t seed, std::uint64_t slot) const {
     return check_.slot_seed(seed, slot);
   }
-  void flush() const { check_.flush(); }
+  void flush() { check_.flush(); }
   /// Residence, and what may keep pages from moving.
   [[nodiscard]] std::vector<std::string> notes() const;
 

@@ -1,0 +1,106 @@
+// What values a parameter takes.
+#include "model/parameter.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <utility>
+#include <vector>
+
+#include "base/error.hpp"
+
+namespace linkscope {
+namespace {
+
+std::optional<std::int64_t> whole_number(const std::string& text) {
+  std::int64_t value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc{} || end != text.data() + text.size()) return std::nullopt;
+  return value;
+}
+
+std::vector<std::string_view> split(std::string_view words) {
+  std::vector<std::string_view> all;
+  for (std::size_t at = 0; at <= words.size();) {
+    const std::size_t bar = std::min(words.find('|', at), words.size());
+    all.push_back(words.substr(at, bar - at));
+    at = bar + 1;
+  }
+  return all;
+}
+
+std::string listed(std::string_view words) {
+  std::string text;
+  const std::vector<std::string_view> all = split(words);
+  for (std::size_t i = 0; i < all.size(); ++i)
+    text += (i == 0 ? "" : i + 1 == all.size() ? " or " : ", ") + std::string(all[i]);
+  return text;
+}
+
+std::string values_of(const Parameter& parameter) {
+  if (parameter.kind == Parameter::Kind::word) return listed(parameter.words);
+  return std::to_string(parameter.least) + " to " + std::to_string(parameter.most);
+}
+
+}  // namespace
+
+std::string Parameter::objection(const std::string& value) const {
+  const auto is_not = [&](const std::string& what) { return "'" + value + "' is not " + what; };
+  if (kind == Kind::integer) {
+    const auto number = whole_number(value);
+    if (!number) return is_not("a whole number");
+    return *number < least || *number > most ? is_not(values_of(*this)) : "";
+  }
+  if (kind == Kind::text) return "";
+  const std::vector<std::string_view> all = split(words);
+  return std::find(all.begin(), all.end(), value) == all.end() ? is_not(values_of(*this)) : "";
+}
+
+std::string Parameter::line() const {
+  std::string line(text);
+  if (kind == Kind::text) return line;
+  line += "; " + values_of(*this);
+  if (!otherwise) return line;
+  const bool is_word = kind == Kind::word;
+  const auto index = static_cast<std::size_t>(*otherwise);
+  return line + "; default: " + (is_word ? std::string(split(words)[index]) : std::to_string(*otherwise));
+}
+
+bool Parameters::sets(const Parameter& parameter) const {
+  return values_.contains(std::string(parameter.name));
+}
+
+std::optional<std::string> Parameters::given_text(const Parameter& parameter) const {
+  const auto given = values_.find(std::string(parameter.name));
+  if (given == values_.end()) return std::nullopt;
+  const std::string objection = parameter.objection(given->second);
+  if (!objection.empty()) throw Error(Fault::bad_input, "parameter " + given->first + ": " + objection);
+  return given->second;
+}
+
+std::optional<std::int64_t> Parameters::given_number(const Parameter& parameter) const {
+  const std::optional<std::string> value = given_text(parameter);
+  return value ? whole_number(*value) : std::nullopt;
+}
+
+std::optional<std::int64_t> Parameters::given_index(const Parameter& parameter) const {
+  const std::optional<std::string> value = given_text(parameter);
+  if (!value) return std::nullopt;
+  const std::vector<std::string_view> all = split(parameter.words);
+  return std::find(all.begin(), all.end(), *value) - all.begin();
+}
+
+std::int64_t Parameters::number(const std::string& name, std::int64_t otherwise) const {
+  const auto given = values_.find(name);
+  if (given == values_.end()) return otherwise;
+  const auto value = whole_number(given->second);
+  if (!value)
+    throw Error(Fault::bad_input, "parameter " + name + ": '" + given->second + "' is not a whole number");
+  return *value;
+}
+
+std::string Parameters::word(const std::string& name, const std::string& otherwise) const {
+  const auto given = values_.find(name);
+  return given == values_.end() ? otherwise : given->second;
+}
+
+}  // namespace linkscope
