@@ -8,6 +8,7 @@ from typing import Any
 
 import modelled_run as made
 
+from linkscope.machine.traits import assumed_memory, assumed_method, label_of
 from linkscope.results.member_time import PARTS
 from linkscope.results.row import Row
 from linkscope.workload.halo import halo
@@ -66,7 +67,8 @@ def workload_case(
     labels = {"title": f"{application}, {deck}", "show": "list", "row": "", "column": f"{schedule.ranks} ranks"}
     labels |= {"figure": "latency", "tier": "mixed", "workload": label}
     labels |= {"variant": {"interface": interface, "staging": staging, "memory": memory}}
-    labels["traits"] = {"methods": {flow["method"]: {"schedules": True}}, "memories": {}}
+    method = flow["method"]
+    labels["traits"] = label_of({method: assumed_method(method)}, {memory: assumed_memory(memory)})
     case: Json = {"id": f"synthetic/{name or application}/{'/'.join(word for word in words if word)}"}
     case |= {"suite": "synthetic", "name": name or f"app-{application}", "clock": "host", "cache": "warm"}
     case |= {"processes": processes, "flows": [flow], "labels": labels}

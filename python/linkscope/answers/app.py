@@ -18,6 +18,7 @@ from linkscope.answers.run_head import run_head
 from linkscope.answers.schedule_times import ScheduleTimes, schedule_times
 from linkscope.answers.show_details import reason_of
 from linkscope.figures.run import Run
+from linkscope.machine.traits import memory_traits, method_traits
 from linkscope.messages.finding import Facts, Finding, note, warning
 from linkscope.messages.methods import memory_name, method_name
 from linkscope.results.member_time import PARTS, slowest
@@ -167,9 +168,14 @@ def _has_time(row: Row) -> bool:
 
 def _stand_in(timed: Sequence[tuple[Row, Json, str]]) -> Row | None:
     """Return device memory staged, as applications do where MPI takes no GPU memory; else the fastest by MPI."""
-    by_mpi = [(row, kind) for row, kind, _ in timed if kind["interface"] == "mpi"]
-    staged = (row for row, kind in by_mpi if kind["staged"] and kind["memory"] == "device")
+    flows = ((row, kind, row.measured_flows[0][0]) for row, kind, _ in timed)
+    by_mpi = [(row, kind, flow) for row, kind, flow in flows if method_traits(row.case, flow["method"]).by_mpi]
+    staged = (row for row, kind, flow in by_mpi if kind["staged"] and _on_gpus(row, flow))
     return next(staged, by_mpi[0][0] if by_mpi else None)
+
+
+def _on_gpus(row: Row, flow: Json) -> bool:
+    return all(memory_traits(row.case, end["memory"]).lies_on == "gpu" for end in flow["members"])
 
 
 def _line(row: Row, kind: Json, name: str, fastest: Row, based: Row | None) -> Json:

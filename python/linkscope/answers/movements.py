@@ -17,6 +17,7 @@ from typing import Any
 import polars
 
 from linkscope.figures.columns import ASKED, LIKENESS, RATE, TIME
+from linkscope.messages.names import named
 
 Line = dict[str, Any]
 
@@ -32,8 +33,6 @@ _UNNAMED = frozenset(("calls_included", "isolated", "figure", "hosts", "both_way
 """Conditions that other words of a row say already."""
 _PLAIN = frozenset(("0", "once", "model", "device"))
 """Values of conditions that need no word beside other values."""
-_USUAL = frozenset(("device>device", "pinned>device", "device>pinned", "pageable>pageable", "device", ""))
-"""Memories that a row need not name."""
 
 
 @dataclass
@@ -276,8 +275,9 @@ def _conditions(kind: tuple[str, ...]) -> list[str]:
 
 def _memory(lines: Sequence[Line]) -> list[str]:
     """Return the memory that all lines have, once where both ends are alike; nothing of usual ones."""
-    names = {line["memories"] for line in lines}
-    return [] if len(names) > 1 or names & _USUAL else [" to ".join(dict.fromkeys(names.pop().split(">")))]
+    name, *others = {line["memories"] for line in lines}
+    usual = others or not named("usual-memories", name)
+    return [] if usual else [" to ".join(dict.fromkeys(name.split(">")))]
 
 
 def _alike(lines: Sequence[Line], others: Sequence[Line]) -> bool:

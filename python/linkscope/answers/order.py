@@ -58,7 +58,7 @@ def answer(run: Run, schedule: Schedule, method: str | None = None) -> Answer:
 
 
 def _is_halo(found: RankOrder, schedule: Schedule, node: Node) -> bool:
-    return found.matters and schedule.name.startswith("halo") and not node.modelled
+    return found.matters and schedule.grid is not None and not node.modelled
 
 
 def _notes(found: RankOrder, node: Node) -> Iterator[Finding]:

@@ -130,13 +130,13 @@ def _collectives(run: Run, frame: polars.DataFrame) -> Iterator[Line]:
         polars.col("figure") == "bus",
         ~polars.col("modelled"),
         (polars.col("load") == "once") & (polars.col("environment") == ""),
-        polars.col("members_memory").is_in(["device", "xccl"]),
         ~polars.col("parameters").str.contains(r"\btype=") | polars.col("parameters").str.contains(r"\btype=float32\b"),
     )
-    columns = ("key", "members", "method", "collective", "bytes", "notes")
-    for key, named, method, collective, size, notes in plain.select(columns).iter_rows():
-        members = named.split()
-        way = _between_members(run, members)
+    columns = ("key", "id", "members", "method", "collective", "bytes", "notes")
+    for key, name, named, method, collective, size, notes in plain.select(columns).iter_rows():
+        members, case = named.split(), run.rows[name].case
+        on_gpus = all(memory_traits(case, end["memory"]).lies_on == "gpu" for end in case["flows"][0]["members"])
+        way = _between_members(run, members) if on_gpus else None
         if way is None or not way["line_gbps"] or way["line_gbps"] < LEAST_GBPS:
             continue
         by_links, by_switch = (

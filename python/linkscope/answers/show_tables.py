@@ -126,7 +126,7 @@ def in_lines(rows: Sequence[MoveRow], naming: Naming) -> Table:
         head = named("line", what) if named("line", what) != what else method_name(what, naming.xccl)
         head += f", {RATE}" if row.of_rates else ""
         again = bool(lines) and (lines[-1]["head"], lines[-1]["movement"]) == (head, row.movement)
-        said = again or (what, row.movement) == ("memcpy", "host")
+        said = again or named("said", what) == row.movement
         place = "" if said else named("access" if loads else "movement", row.movement)
         several = not loads and len({line["way"] for line in row.lines}) > 1
         setting = setting_name(cell.way, naming.xccl) if several else ""

@@ -138,7 +138,7 @@ def _obstacle(setting: WorkloadSetting, point: WorkloadPoint) -> str | None:
     if in_host_memory and not host_memories(setting.paths.node):
         reason = reason or f"{setting.paths.node.name} shows no NUMA node"
     reason = reason or places.crowded or setting.deck.problem
-    if reason is None and point.interface == "xccl" and places.shared is not None:
+    if reason is None and catalog.method(point.method).by_xccl and places.shared is not None:
         return f"NCCL and RCCL want a GPU for each rank: {places.shared}"
     maps = catalog.method(point.method).maps_members
     if reason is None and maps and places.hosts > 1 and len(places.homes) > len(set(places.homes)):

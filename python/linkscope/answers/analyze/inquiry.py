@@ -14,6 +14,7 @@ from linkscope.figures.columns import ASKED
 from linkscope.figures.run import Run
 from linkscope.messages.finding import Finding, note
 from linkscope.messages.methods import method_name
+from linkscope.messages.names import named
 from linkscope.messages.telling_apart import telling_apart
 
 _NAMES = {
@@ -24,8 +25,6 @@ _NAMES = {
 _SELF_EVIDENT = ("ordering", "scope", "tier", "together")
 """Of these the value says enough: "relaxed" for ordering=relaxed."""
 _DOUBT = {"beyond": polars.col("beyond").is_null(), "clear": ~polars.col("clear")}
-_USUAL = ("device", "pinned")
-"""Memories that a movement lets one expect."""
 _OTHERS = ("tier", "bytes", "figure", "clock", "call", "cache", "load", "together", "processes", "path")
 """Columns that tell lines apart where names do not, the plainest first."""
 
@@ -148,7 +147,7 @@ def _told_apart(frame: polars.DataFrame, names: Sequence[str]) -> polars.DataFra
 
 def _facts(line: Mapping[str, Any]) -> tuple[str, ...]:
     """Return what a line may differ in, each at its place; "" for what is usual."""
-    memories = dict.fromkeys(word for word in (line["memories"] or "").split(">") if word not in _USUAL)
+    memories = dict.fromkeys(word for word in (line["memories"] or "").split(">") if named("usual-memory", word))
     asked = (word.split("=", 1) for word in (line["parameters"] or "").split())
     words = (_word(name, text) for name, text in asked if name in ASKED and name != "collective")
     others = (_word(name, line[name]) if line.get(name) not in (None, "") else "" for name in _OTHERS)
