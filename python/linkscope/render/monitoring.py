@@ -23,7 +23,8 @@ _NO_XML = re.compile(r"[^\t\n\r\x20-\ud7ff\ue000-\ufffd]")
 def junit(answer: Answer) -> str:
     """Return JUnit XML: a test case for each checked result and each error, and one for the verdict.
 
-    Unclear results are skipped; where there is no verdict, all that does not fail is.
+    Unclear results are skipped; where there is no verdict, all that does not fail is. What keeps a run from a verdict,
+    as that it was cut short, is an error and no failure.
     """
     name = f"linkscope.{answer.question}"
     suite = Element("testsuite", name=_xml(name))
@@ -33,7 +34,7 @@ def junit(answer: Answer) -> str:
     open_ = answer.outcome not in (Outcome.HOLDS, Outcome.FAILS)
     _case(suite, name, answer.headline.code, "skipped" if open_ else "", sentence(answer.headline))
     for found in _errors(answer):
-        _case(suite, name, " ".join((found.code, *found.where)), "failure", sentence(found))
+        _case(suite, name, " ".join((found.code, *found.where)), "error" if open_ else "failure", sentence(found))
     for line in _lines(answer):
         fails = line["outcome"] == Outcome.FAILS.value
         skipped = open_ or line["outcome"] != Outcome.HOLDS.value
@@ -41,8 +42,8 @@ def junit(answer: Answer) -> str:
         _case(suite, name, named, "failure" if fails else "skipped" if skipped else "", _said(line))
     kinds = [case[0].tag for case in suite if len(case)]
     suite.set("tests", str(len(suite)))
-    suite.set("failures", str(kinds.count("failure")))
-    suite.set("skipped", str(kinds.count("skipped")))
+    for attribute, tag in (("failures", "failure"), ("errors", "error"), ("skipped", "skipped")):
+        suite.set(attribute, str(kinds.count(tag)))
     return '<?xml version="1.0" encoding="utf-8"?>\n' + tostring(suite, encoding="unicode") + "\n"
 
 
