@@ -14,6 +14,7 @@ from linkscope.answers.answer import Answer, Column, Kind, Table
 from linkscope.answers.run_head import run_head
 from linkscope.answers.tables import tables
 from linkscope.figures.run import Run
+from linkscope.messages import numbers
 from linkscope.messages.finding import note
 from linkscope.render import cells, render
 from linkscope.render.terminal import cases as cases_of
@@ -76,3 +77,9 @@ def test_json_has_the_rows_of_all_tables_with_one_key() -> None:
 def test_a_head_counts_no_failed_case_as_verified(counts: dict[str, int], numbers: list[str]) -> None:
     head = run_head(Run.of(recorded.HEALTHY))
     assert re.findall(r"\d+", cases_of(replace(head, **counts))) == numbers
+
+
+@pytest.mark.parametrize(("share", "said"), [(0.5, "+50%"), (11.0, "12x"), (99.0, "100x"), (65600.0, ">100x")])
+def test_a_change_beyond_a_hundred_is_no_measure(share: float, said: str) -> None:
+    assert numbers.change(share) == said
+    assert numbers.change_range(share, share) == said

@@ -10,6 +10,8 @@ _TIME_UNITS = {"ns": 1e9, "us": 1e6, "ms": 1e3, "s": 1.0}
 """Of one second."""
 _LARGE_CHANGE = 10.0
 """Ratio from which a change is written as a factor."""
+_MOST_CHANGE = 100.0
+"""A larger ratio says what disturbed a method or that it had not begun yet, not how fast it is."""
 
 
 def number(value: float) -> str:
@@ -37,7 +39,9 @@ def percent(share: float) -> str:
 
 
 def change(share: float) -> str:
-    """Return "+9.3%" or "-49%" of a relative change; from ten times on a factor, "12x"."""
+    """Return "+9.3%" or "-49%" of a relative change; from ten times on a factor, "12x", beyond a hundred ">100x"."""
+    if 1 + share > _MOST_CHANGE:
+        return f">{factor(_MOST_CHANGE)}"
     if 1 + share >= _LARGE_CHANGE:
         return factor(1 + share)
     return percent(share) if share < 0 else f"+{percent(share)}"
