@@ -6,9 +6,9 @@ from collections import Counter
 from itertools import product
 
 import pytest
+from tools.performance.particle_shape import RECORDED, shape
 
 from linkscope.errors import LinkscopeError
-from linkscope.workload.particle_shape import RECORDED, shape
 from linkscope.workload.particles import HEADER, PARTICLE, Grid, parse_grid, particles, rank_grid
 from linkscope.workload.problem import DECKS
 from linkscope.workload.schedule import Phase, Schedule

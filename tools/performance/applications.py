@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from tools.performance.figures import Figures
+from tools.performance.particle_shape import RECORDED, shape
 
 from linkscope.answers.app import workloads
 from linkscope.figures.run import Run
-from linkscope.workload.particle_shape import RECORDED, shape
 from linkscope.workload.particles import particles
 from linkscope.workload.problem import DECKS
 
