@@ -7,16 +7,11 @@ from typing import Any
 
 from linkscope.machine.described import load_machine, machine_names
 from linkscope.machine.node import Node
+from linkscope.messages.names import NAMES, entries
 from linkscope.plan.modelled import with_meaning
 
-_MESSAGES = {
-    "host messages": ("numa", ("mpi", "shm-copy")),
-    "GPU messages": ("gpu", ("mpi", "xccl")),
-}
-"""By what processes can send each other host memory and GPUs' memory."""
-_MAPPED = {"copy-engine": "ipc-copy", "kernel-copy": "ipc-kernel"}
-"""Methods whose figures stand for those that fill memory which another process has mapped."""
-_COLLECTIVES = {"mpi-collective": "mpi", "xccl-collective": "xccl", "direct-collective": "direct"}
+_MESSAGES = {"host messages": "numa", "GPU messages": "gpu"}
+"""The devices whose memory messages are of."""
 NONE = "none"
 _PLAIN = {
     ("source", "numa"): "from host memory",
@@ -37,11 +32,18 @@ def interfaces(machine: str) -> dict[str, str]:
     """
     node = load_machine(machine)
     messages = {
-        heading: [method for method in methods if node.of_kind(kind) and _sends(node.methods.get(method), kind)]
-        for heading, (kind, methods) in _MESSAGES.items()
+        heading: [
+            name for name in _those(f"{kind}-messages") if node.of_kind(kind) and _sends(node.methods.get(name), kind)
+        ]
+        for heading, kind in _MESSAGES.items()
     }
-    collectives = [short for method, short in _COLLECTIVES.items() if method in node.methods]
+    collectives = [short for method, short in _those("collectives").items() if method in node.methods]
     return {heading: ", ".join(found) or NONE for heading, found in {**messages, "collectives": collectives}.items()}
+
+
+def _those(kind: str) -> Mapping[str, str]:
+    """Return methods of a kind by name, and what a card calls each."""
+    return dict(entries(NAMES)[kind])
 
 
 def _sends(method: Mapping[str, Any] | None, kind: str) -> bool:
@@ -57,8 +59,8 @@ def model_extent(machine: str) -> dict[str, Mapping[str, str] | str]:
     node = load_machine(machine)
     methods = node.methods
     elsewhere = dict.fromkeys(method for name in machine_names() for method in load_machine(name).methods)
-    elsewhere |= dict.fromkeys(name for _, names in _MESSAGES.values() for name in names)
-    mapped = [f"{ipc} (as {method})" for method, ipc in _MAPPED.items() if method in methods]
+    elsewhere |= dict.fromkeys(name for kind in _MESSAGES.values() for name in _those(f"{kind}-messages"))
+    mapped = [f"{ipc} (as {method})" for method, ipc in _those("mapped").items() if method in methods]
     told: dict[str, Mapping[str, str] | str] = {
         "models": ", ".join(map(with_meaning, methods)),
         "GPU messages, mapped memory": ", ".join(mapped),
@@ -103,7 +105,7 @@ def _ruled(name: str, method: Mapping[str, Any]) -> list[tuple[Mapping[str, Any]
 def _latency(name: str, method: Mapping[str, Any], rule: Mapping[str, Any]) -> str:
     """ "8.7 us, assumed": of the flows that a rule is for; empty ``rule``: of those without one."""
     giving = rule if "latency_us" in rule else method
-    step_us = rule.get("step_us", method.get("step_us", 0)) if name in _COLLECTIVES else 0
+    step_us = rule.get("step_us", method.get("step_us", 0)) if name in _those("collectives") else 0
     steps = f" and {step_us:g} us a step" if step_us else ""
     assumed = ", assumed" if "latency_us" in giving.get("assumed", ()) else ""
     return f"{giving.get('latency_us', 0):g} us{steps}{assumed}"
