@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import json
 import re
 import shlex
@@ -18,7 +19,7 @@ from linkscope.cli.main import app
 from linkscope.cli.man_page import declared_commands
 from linkscope.machine.described import machine_names
 from linkscope.plan.patterns import PATTERNS
-from linkscope.plan.suites import suite_names
+from linkscope.plan.suites import packaged_memories, packaged_methods, suite_names
 from linkscope.results.study import study_names
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -128,3 +129,44 @@ def test_documented_commands_parse(command: str) -> None:
 
 def test_patterns_are_explained() -> None:
     assert [name for name, pattern in PATTERNS.items() if not pattern.__doc__] == []
+
+
+NAMED = {
+    "answers/analyze/collectives.py": {"ping-pong"},  # the call, a parameter
+    "answers/analyze/comparing.py": {"ping-pong"},
+    "answers/best.py": {"ping-pong"},
+    "figures/kinds.py": {"ping-pong"},
+    "answers/check.py": {"pinned"},  # classes of noise
+    "answers/not_checked.py": {"pageable"},
+    "answers/references.py": {"pinned"},
+    "answers/show_details.py": {"mpi"},  # what a line of text is headed by
+    "answers/setup_changes.py": {"kernel"},  # the system's
+    "notebook/progress_line.py": {"kernel"},  # a notebook's
+    "messages/methods.py": {"xccl"},  # read as NCCL or RCCL by people
+    "plan/axes.py": {"registered"},  # a parameter
+    "plan/engine_catalog.py": {"pageable"},  # what a suite's field is by default
+    "plan/workload_cases.py": {"pageable"},
+    "plan/suite_file.py": {"mpi", "xccl"},  # the suites' own word for an interface
+    "results/member_time.py": {"allocate"},  # a part of a time
+}
+"""Words that are names of methods or memories as well, and the files that use them as something else."""
+TRANSLATORS = (
+    *("importers", "codecs", "torch_child", "plan/modelled"),
+    *("plan/other_tools.py", "results/osu_benchmarks.py"),
+)
+"""They read and write what other tools and machine files call methods, or carry methods out."""
+
+
+def test_python_decides_by_traits_and_names_no_method_or_memory() -> None:
+    package = ROOT / "python" / "linkscope"
+    assumed = json.loads((package / "machine" / "assumed_traits.json").read_text())
+    known = {*assumed["methods"], *assumed["memories"], *packaged_methods(), *packaged_memories()}
+    known |= {f"{start}{end}" for start in ("kernel", "torch", "xccl", "mpi", "ipc", "shm") for end in ("", "-")}
+    known -= {"device", "first-touch", "launch"}  # clocks and ends of flows, placements, parameters
+    found: dict[str, set[str]] = {}
+    for path in package.rglob("*.py"):
+        where = str(path.relative_to(package))
+        if not where.startswith(TRANSLATORS):
+            words = (one.value for one in ast.walk(ast.parse(path.read_text())) if isinstance(one, ast.Constant))
+            found[where] = {word for word in words if isinstance(word, str) and word in known}
+    assert {where: words for where, words in found.items() if words} == NAMED

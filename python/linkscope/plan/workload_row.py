@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import get_args
 
 from linkscope.plan.application import Application
+from linkscope.plan.suite_file import Interface
 from linkscope.plan.suite_row import Variant
 
-INTERFACES = {"mpi": "mpi-schedule", "xccl": "xccl-schedule", "direct": "direct-schedule"}
+INTERFACES: dict[str, str] = {one: f"{one}-schedule" for one in get_args(Interface)}
 """The method that carries a schedule out by each interface."""
 MOST_RANKS = 4096
 
