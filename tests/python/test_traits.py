@@ -87,6 +87,7 @@ def test_sets_of_memories_have_each_trait_once_in_engine_python_and_schema() -> 
     assert flags == {one.name for one in fields(MemoryTraits)}
     (said,) = (one for one in load_schema("suite")["$defs"]["memories"]["anyOf"] if "properties" in one)
     assert set(said["properties"]) == flags
-    assert MemorySet("gpu").has(assumed_memory("managed"))
-    assert not MemorySet("gpu").has(assumed_memory("fine-grained"))
-    assert not MemorySet("gpu", migrates="no").has(assumed_memory("managed"))
+    names = ("pinned", "device", "managed", "fine-grained", "xccl")
+    assert MemorySet("gpu").of(names, assumed_memory) == ("device", "managed")
+    assert MemorySet("gpu", migrates="no", by_library="any").of(names, assumed_memory) == ("device", "xccl")
+    assert MemorySet("host", grained="yes").of(names, assumed_memory) == ("fine-grained",)

@@ -45,7 +45,7 @@ class EngineCatalog:
         if end.every is None:
             return end
         names = dict.fromkeys((*known_memories(), *sorted(self.memories)))
-        return replace(end, memories=tuple(name for name in names if end.every.has(self.memory(name))))
+        return replace(end, memories=end.every.of(names, self.memory))
 
 
 def whole_catalog(suite: Suite) -> EngineCatalog:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from collections.abc import Callable, Iterable
+from typing import Annotated, Any, Literal
 
 import msgspec
 from msgspec import UNSET, Meta, UnsetType
@@ -50,11 +51,19 @@ class MemorySet(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     grained: Flag = "no"
     by_library: Flag = "no"
 
-    def has(self, traits: MemoryTraits) -> bool:
-        """Return whether a memory with these traits belongs to it."""
+    def of(self, names: Iterable[str], traits_of: Callable[[str], MemoryTraits]) -> tuple[str, ...]:
+        """Return those of ``names`` that belong to it."""
+        return tuple(name for name in names if self._has(traits_of(name)))
+
+    def _has(self, traits: MemoryTraits) -> bool:
         flags = {name: getattr(self, name) for name in self.__struct_fields__ if name != "lies_on"}
         here = traits.lies_on in (self.lies_on, "anywhere")
         return here and all(flag in ("any", "yes" if getattr(traits, name) else "no") for name, flag in flags.items())
+
+
+def listed(value: Any) -> list[Any]:
+    """Return what stands alone or in a list, as a list."""
+    return value if isinstance(value, list) else [value]
 
 
 class EndFields(msgspec.Struct, forbid_unknown_fields=True):

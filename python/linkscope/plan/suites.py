@@ -19,7 +19,7 @@ from linkscope.messages.near_names import unknown
 from linkscope.plan.other_tools import meant_instead, nearly_meant
 from linkscope.plan.patterns import GROWING, OF_MEMBERS, PATTERNS
 from linkscope.plan.suite import Suite
-from linkscope.plan.suite_file import ADVICE, MemorySet, SuiteFile
+from linkscope.plan.suite_file import ADVICE, MemorySet, SuiteFile, listed
 from linkscope.plan.suite_row import Allocation, Background, End, SuiteRow, Variant
 from linkscope.plan.suite_words import suite_with
 from linkscope.plan.variant_settings import check_settings
@@ -214,8 +214,8 @@ def _row(suite: str, data: Json) -> SuiteRow:
         source=_end(source),
         destination=_end(destination),
         collectives=collectives,
-        counts=tuple(str(one) for one in _listed(members["count"])) if "count" in members else (),
-        processes=tuple(str(word) for word in _listed(data.get("processes", "one"))),
+        counts=tuple(str(one) for one in listed(members["count"])) if "count" in members else (),
+        processes=tuple(str(word) for word in listed(data.get("processes", "one"))),
         figures=_words(data.get("figure", "first")),
         methods=_words(data["method"]),
         executors=_words(data.get("executor", "source")),
@@ -235,7 +235,7 @@ def _row(suite: str, data: Json) -> SuiteRow:
 def _contradiction(row: SuiteRow, data: Json) -> str | None:
     """What the types cannot say is wrong with the row; None where nothing is."""
     names = [variant.name for variant in row.variants]
-    for text in (one for value in row.parameters.values() for one in _listed(value) if ":" in str(one)):
+    for text in (one for value in row.parameters.values() for one in listed(value) if ":" in str(one)):
         parse_counts(str(text), MOST_FLOWS)  # raises where it is no range
     if row.pattern not in PATTERNS:
         return str(unknown("pattern", row.pattern, PATTERNS, "linkscope list patterns"))
@@ -246,7 +246,7 @@ def _contradiction(row: SuiteRow, data: Json) -> str | None:
         return "clock is missing: a collective, and a row that shares a table, says what it is timed by"
     if row.collectives or row.pattern in OF_MEMBERS:
         return _contradiction_of_members(row, data)
-    if row.by_region and not all(_is_region(text) for text in _listed(row.parameters.get("region", ""))):
+    if row.by_region and not all(_is_region(text) for text in listed(row.parameters.get("region", ""))):
         return "sizes: region wants the parameter region as WIDTHxROWSxPLANES, for example 512x384x1"
     if not {"one", "each"}.issuperset(row.processes):
         return "processes: a number is for the members of a collective: the two ends are in one process or in two"
@@ -299,8 +299,7 @@ def _memories(memory: Json | str | list[str] | tuple[str, ...]) -> tuple[str, ..
     """Memories by name, or those that everybody knows of a set. Raises LinkscopeError where these are none."""
     if not isinstance(memory, dict):
         return _words(memory)
-    every = msgspec.convert(memory, MemorySet)
-    found = tuple(name for name in known_memories() if every.has(assumed_memory(name)))
+    found = msgspec.convert(memory, MemorySet).of(known_memories(), assumed_memory)
     if not found:
         raise LinkscopeError("memory: none has these traits: see linkscope list memories")
     return found
@@ -326,10 +325,6 @@ def _flows(value: int | str | list[int]) -> tuple[int, ...]:
 
 def _is_region(text: object) -> bool:
     return re.fullmatch(r"[1-9]\d*x[1-9]\d*x[1-9]\d*", str(text)) is not None
-
-
-def _listed(value: Any) -> list[Any]:
-    return value if isinstance(value, list) else [value]
 
 
 def _words(value: str | list[str] | tuple[str, ...]) -> tuple[str, ...]:

@@ -7,6 +7,7 @@ from typing import Any
 from linkscope.documents.sizes import parse_counts
 from linkscope.errors import LinkscopeError
 from linkscope.plan.application import Application, HaloApplication, ParticleApplication
+from linkscope.plan.suite_file import listed
 from linkscope.plan.suite_row import Variant
 from linkscope.plan.workload_row import MOST_RANKS, Baseline, WorkloadRow
 from linkscope.workload.halo import parse_cells
@@ -20,7 +21,7 @@ def workload_row(suite: str, data: Json, variants: tuple[Variant, ...]) -> Workl
     names = [variant.name for variant in variants]
     if len(set(names)) < len(names):
         raise LinkscopeError("two variants of its environment have one name")
-    counts = tuple(str(one) for one in _listed(data["ranks"])) if "ranks" in data else ()
+    counts = tuple(str(one) for one in listed(data["ranks"])) if "ranks" in data else ()
     for text in counts:
         parse_counts(text, MOST_RANKS)  # raises where it is no range
     row = WorkloadRow(
@@ -28,12 +29,12 @@ def workload_row(suite: str, data: Json, variants: tuple[Variant, ...]) -> Workl
         name=data["name"],
         title=data["title"],
         application=application(data["workload"]),
-        interfaces=tuple(_listed(data["interface"])),
-        memories=tuple(_listed(data["memory"])),
-        states=tuple(_listed(data.get("state", []))),
+        interfaces=tuple(listed(data["interface"])),
+        memories=tuple(listed(data["memory"])),
+        states=tuple(listed(data.get("state", []))),
         counts=counts,
-        stagings=tuple(_listed(data.get("staging", "none"))),
-        processes=tuple(_listed(data.get("processes", "one"))),
+        stagings=tuple(listed(data.get("staging", "none"))),
+        processes=tuple(listed(data.get("processes", "one"))),
         variants=variants,
         order=tuple(data.get("order", ())),
         baseline=_baseline(data["baseline"]) if "baseline" in data else None,
@@ -72,9 +73,5 @@ def _halo(given: Json) -> HaloApplication:
 
 
 def _baseline(data: Json) -> Baseline:
-    memories = tuple(_listed(data["memory"]))
+    memories = tuple(listed(data["memory"]))
     return Baseline(data["interface"], memories, data.get("staging", "none"), data.get("environment", ""))
-
-
-def _listed(value: Any) -> list[Any]:
-    return value if isinstance(value, list) else [value]
