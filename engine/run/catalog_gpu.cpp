@@ -32,7 +32,7 @@
 #include "backend/gpu/migration/fault_chase.hpp"
 #include "backend/gpu/migration/page_fault.hpp"
 #include "backend/gpu/migration/prefetch.hpp"
-#include "backend/gpu/packing/gpu_packers.hpp"
+#include "backend/gpu/packing/gpu_packer.hpp"
 #include "backend/gpu/region/kernel_strided.hpp"
 #include "backend/gpu/region/pack_copy_unpack.hpp"
 #include "backend/gpu/region/strided_copy.hpp"

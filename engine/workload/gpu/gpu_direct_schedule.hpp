@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "backend/gpu/ipc/mapping.hpp"
-#include "backend/gpu/packing/gpu_packers.hpp"
+#include "backend/gpu/packing/gpu_packer.hpp"
 #include "workload/direct_schedule.hpp"
 
 namespace linkscope::workload {

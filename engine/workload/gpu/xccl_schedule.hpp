@@ -4,7 +4,7 @@
 #include <memory>
 #include <vector>
 
-#include "backend/gpu/packing/gpu_packers.hpp"
+#include "backend/gpu/packing/gpu_packer.hpp"
 #include "backend/xccl/context.hpp"
 #include "workload/schedule_method.hpp"
 

@@ -1,4 +1,4 @@
-// GpuPacker: packs and unpacks a rank's messages with kernels, on a stream of its own.
+// GpuPacker: packs and unpacks a rank's messages with kernels, on a stream of its own; GpuPackers makes them.
 #pragma once
 
 #include <cstdint>
@@ -6,12 +6,13 @@
 #include <memory>
 #include <optional>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "backend/gpu/context.hpp"
 #include "backend/gpu/memory/device_words.hpp"
+#include "backend/gpu/memory/runtime_allocation.hpp"
 #include "backend/gpu/packing/message_memory.hpp"
-#include "backend/gpu/packing/particle_kernels.hpp"
 #include "backend/gpu/streams.hpp"
 #include "model/packer.hpp"
 
@@ -56,7 +57,10 @@ class GpuPacker final : public Packer {
   using PinnedWords = std::unique_ptr<std::byte, std::function<void(std::byte*)>>;
 
   void use_device() const;
-  [[nodiscard]] KernelPlace place(unsigned per_multiprocessor) const;
+  /// Blocks that `items` keep busy, and no more than the GPU holds.
+  [[nodiscard]] unsigned busy_blocks(std::uint64_t items, unsigned threads) const;
+  template <class Search>
+  [[nodiscard]] std::optional<std::uint64_t> first_wrong(const Search& search);
   /// The address by which kernels reach what the host has at `at`: registered memory may have one of its own.
   template <class T>
   [[nodiscard]] T* reached(T* at);
@@ -84,6 +88,26 @@ class GpuPacker final : public Packer {
   bool counts_under_way_ = false;
   std::unordered_map<const void*, const std::byte*> addresses_;
   std::function<void()> look_;
+};
+
+/// Makes the packers of ranks whose memory is on a GPU.
+class GpuPackers final : public PackerFactory {
+ public:
+  /// `calls`: of the catalog's memories, with which messages are allocated one by one.
+  GpuPackers(std::shared_ptr<GpuContext> context, RuntimeCallTable calls)
+      : context_(std::move(context)), calls_(std::move(calls)) {}
+
+  /// Whether there is a GPU among the two whose kernels reach both; it is the state's where that is on one.
+  [[nodiscard]] Support supports(const Endpoint& state, const Endpoint& buffers) const;
+  /// Throws Error{unsupported} where supports() says no.
+  [[nodiscard]] std::unique_ptr<GpuPacker> gpu_packer(const Endpoint& state, const Endpoint& buffers) const;
+  [[nodiscard]] std::unique_ptr<Packer> packer(const Endpoint& state, const Endpoint& buffers) override {
+    return gpu_packer(state, buffers);
+  }
+
+ private:
+  std::shared_ptr<GpuContext> context_;
+  RuntimeCallTable calls_;
 };
 
 }  // namespace linkscope::gpu
