@@ -56,9 +56,13 @@ Support DirectCollective::supports(const Flow& flow) const {
     if (member.device.kind != DeviceKind::gpu)
       return Support::no(member.device.text() + " is not a GPU: its kernels carry out the collective");
   }
-  if (shape.accumulates())
+  if (shape.accumulates() && shape.kind != CollectiveKind::all_reduce)
     return Support::no("direct-collective has no " + std::string(name_of(shape.kind)) +
                        " in place: members may overwrite what others have yet to load");
+  if (shape.accumulates() && DirectOptions::of(flow.parameters).recorded > 1)
+    return Support::no(
+        "all-reduce in place works on its own results: of a graph of several calls none could be "
+        "checked, recorded: 1 can be");
   if (stress_.self_check == SelfCheck::on && (shape.type != ElementType::int32 || shape.place == InPlace::in))
     return Support::no("a self-check is of int32, out of place");
   const auto algorithm = read_algorithm(flow.parameters.word("algorithm", "auto"));

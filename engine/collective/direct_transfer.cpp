@@ -40,6 +40,7 @@ DirectTransfer::DirectTransfer(std::shared_ptr<gpu::GpuContext> context,
   own_facts().offer(plan_->choices);
   own_facts().max_repeats =
       plan_->form.launching == LaunchMode::in_kernel ? most_calls_in_kernel : gpu::queue_share;
+  plan_->shape.state_in(own_facts());
 }
 
 void DirectTransfer::require_resident(const LaunchChoice& choice, int sharing) const {
@@ -183,6 +184,8 @@ void DirectTransfer::arm(std::uint64_t seed) {
   check_.arm(seed);
   space_.forget_self_checks();
 }
+
+void DirectTransfer::restore() { check_.restore(1); }
 
 std::optional<Mismatch> DirectTransfer::verify(std::uint64_t seed) const {
   const Workspace::Notices notices = space_.notices();

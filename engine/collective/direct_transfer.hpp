@@ -38,6 +38,7 @@ class DirectTransfer final : public gpu::GpuTransfer {
   void enqueue(gpuStream_t stream, std::uint64_t repeats) override;
 
   void arm(std::uint64_t seed) override;
+  void restore() override;
   /// Names the member that did not come, where one did not.
   [[nodiscard]] std::optional<Mismatch> verify(std::uint64_t seed) const override;
   /// The same, and throws where a self-check has found wrong elements.

@@ -17,7 +17,10 @@ Bytes VerifiedPass::finish(Checked which) const {
   Bytes compared = 0;
   for (std::size_t i = 0; i < flows_->size(); ++i) {
     (*flows_)[i].each_part([&](const Transfer& part) {
-      if (part.facts().accumulates != (which == Checked::single)) return;
+      const TransferFacts& facts = part.facts();
+      const bool checked =
+          which == Checked::repeated ? !facts.accumulates : facts.accumulates || facts.collective;
+      if (!checked) return;
       if (const auto mismatch = part.verify(seeds_[i])) {
         throw Error(Fault::mismatch, place_of(*flows_, i) + mismatch->what);
       }

@@ -3,7 +3,9 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <iterator>
+#include <limits>
 #include <string>
 #include <utility>
 
@@ -117,7 +119,26 @@ Bytes CollectiveShape::output_offset(int index) const {
 }
 
 bool CollectiveShape::accumulates() const {
-  return place == InPlace::in && (kind == CollectiveKind::reduce || kind == CollectiveKind::reduce_scatter);
+  return place == InPlace::in && (kind == CollectiveKind::all_reduce || kind == CollectiveKind::reduce ||
+                                  kind == CollectiveKind::reduce_scatter);
+}
+
+std::uint64_t CollectiveShape::most_calls() const {
+  if (place == InPlace::out || kind != CollectiveKind::all_reduce)
+    return std::numeric_limits<std::uint64_t>::max();
+  const auto bits_of = [](int number) {
+    return static_cast<int>(std::bit_width(static_cast<unsigned>(number)));
+  };
+  const int range = type == ElementType::int32 ? 31 : type == ElementType::float16 ? 15 : 127;
+  const int first = bits_of(3 * members);              // of the first call's sum
+  const int each = std::max(bits_of(members - 1), 1);  // of every further call
+  return static_cast<std::uint64_t>(std::max(1 + (range - first) / each, 1));
+}
+
+void CollectiveShape::state_in(TransferFacts& facts) const {
+  facts.collective = true;
+  facts.accumulates = accumulates();
+  facts.limit(std::max<std::uint64_t>(most_calls() / facts.operations, 1));
 }
 
 bool CollectiveShape::sends(int index) const {

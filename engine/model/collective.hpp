@@ -1,6 +1,7 @@
 // Collective: kinds, sizes and parts of collectives, for every interface.
 #pragma once
 
+#include <cstdint>
 #include <map>
 #include <string>
 #include <string_view>
@@ -10,6 +11,7 @@
 #include "model/elements.hpp"
 #include "model/flow.hpp"
 #include "model/flow_part.hpp"
+#include "model/transfer_facts.hpp"
 
 namespace linkscope {
 
@@ -39,8 +41,13 @@ struct CollectiveShape {
   [[nodiscard]] Bytes input_offset(int index) const;
   /// The same to its output, as NCCL has it: in place a reduce-scatter's is the member's block of the input.
   [[nodiscard]] Bytes output_offset(int index) const;
-  /// As Transfer::accumulates: in place a reduction that leaves inputs behind adds them up again in the next call.
+  /// As TransferFacts::accumulates: a reduction in place finds the last call's result among its inputs.
   [[nodiscard]] bool accumulates() const;
+  /// Calls after which an all-reduce in place, which multiplies its numbers by the members each time, still has numbers
+  /// that are finite and not zero; any number of calls of what is no such all-reduce.
+  [[nodiscard]] std::uint64_t most_calls() const;
+  /// States in `facts`, which hold `operations` already, how its transfers are checked and how many go in a row.
+  void state_in(TransferFacts& facts) const;
   /// Whether member `index` has input, output, of its own (the root of a broadcast, of a reduce, is member 0).
   [[nodiscard]] bool sends(int index) const;
   [[nodiscard]] bool receives(int index) const;

@@ -27,10 +27,17 @@ CollectiveCheck::CollectiveCheck(const CollectiveShape& shape, int index, const 
   require_room(arenas.destination, arenas.rotation);
 }
 
-void CollectiveCheck::arm(std::uint64_t seed) const {
+void CollectiveCheck::arm(std::uint64_t seed) {
+  seed_ = seed;
   for (std::uint64_t slot = 0; slot < arenas_.rotation.slots; ++slot) {
     arm_slot(slot * arenas_.rotation.stride, seed + slot * slot_step);
   }
+}
+
+void CollectiveCheck::restore(std::uint64_t slots_touched) const {
+  if (!shape_.accumulates()) return;
+  for (std::uint64_t slot = 0; slot < std::min(slots_touched, arenas_.rotation.slots); ++slot)
+    arm_slot(slot * arenas_.rotation.stride, seed_ + slot * slot_step);
 }
 
 std::optional<Mismatch> CollectiveCheck::verify(std::uint64_t seed, std::uint64_t slots_touched) const {
@@ -61,9 +68,8 @@ void CollectiveCheck::arm_slot(Bytes at, std::uint64_t seed) const {
   if (arenas_.source != nullptr)
     arenas_.source->fill_elements(at, shape_.source_bytes(), elements(Values::input, index_, 0), seed);
   if (shape_.place == InPlace::out || arenas_.destination == nullptr || !shape_.sends(index_)) return;
-  const Values values = shape_.kind == Kind::all_reduce ? Values::balanced : Values::input;
   arenas_.destination->fill_elements(at + shape_.input_offset(index_), shape_.source_bytes(),
-                                     elements(values, index_, 0), seed);
+                                     elements(Values::input, index_, 0), seed);
 }
 
 std::optional<Mismatch> CollectiveCheck::verify_slot(Bytes at, std::uint64_t seed) const {
@@ -75,11 +81,8 @@ std::optional<Mismatch> CollectiveCheck::verify_slot(Bytes at, std::uint64_t see
     case Kind::barrier:
       return std::nullopt;
     case Kind::reduce:
+    case Kind::all_reduce:
       return verify_run(at, whole, elements(Values::sum, 0, 0), seed);
-    case Kind::all_reduce: {
-      const Values result = shape_.place == InPlace::out ? Values::sum : Values::zero;
-      return verify_run(at, whole, elements(result, 0, 0), seed);
-    }
     case Kind::broadcast:
       return verify_run(at, whole, elements(Values::input, 0, 0), seed);
     case Kind::reduce_scatter:

@@ -11,9 +11,8 @@
 namespace linkscope {
 
 /// Inputs are whole numbers whose sums are exact in every type (model/elements.hpp), so that results compare for
-/// equality. Out of place, repeated calls give the same result. In place an all-reduce works on its own results: its
-/// inputs add up to zero, and stay zero from the first call on. Of what accumulates (CollectiveShape) one call can be
-/// checked.
+/// equality. Each arm() lays other inputs: the first call after it must bring sums that no earlier call left. Calls that
+/// repeat give the same result, but not those that accumulate (CollectiveShape), of which that first call is checked.
 class CollectiveCheck {
  public:
   /// `index`: the member's. `output_offset`: bytes from the start of a destination's slot to the output. Throws
@@ -21,7 +20,10 @@ class CollectiveCheck {
   CollectiveCheck(const CollectiveShape& shape, int index, const Arenas& arenas, Bytes output_offset = 0);
 
   /// Fills the inputs of every slot and poisons the outputs.
-  void arm(std::uint64_t seed) const;
+  void arm(std::uint64_t seed);
+  /// Lays the inputs of the first `slots_touched` slots again where calls accumulate: numbers never grow beyond their
+  /// type's range, nor become zeros.
+  void restore(std::uint64_t slots_touched) const;
   /// Compares the outputs of the first `slots_touched` slots (at most all) with what must be there.
   [[nodiscard]] std::optional<Mismatch> verify(std::uint64_t seed, std::uint64_t slots_touched) const;
   [[nodiscard]] Bytes verified_bytes(std::uint64_t slots_touched) const;
@@ -39,6 +41,7 @@ class CollectiveCheck {
   int index_;
   Arenas arenas_;
   Bytes output_offset_;
+  std::uint64_t seed_ = 0;  ///< of the last arm()
 };
 
 }  // namespace linkscope

@@ -8,8 +8,8 @@ namespace linkscope {
 
 enum class ElementType { float32, float16, bfloat16, int32 };
 
-/// What elements hold: a member's input, its balanced input, the sum of all members' inputs, or zeros.
-enum class Values { input, balanced, sum, zero };
+/// What elements hold: a member's input, or the sum of all members' inputs.
+enum class Values { input, sum };
 
 /// A run of elements: which numbers, and from which index on.
 struct Elements {
@@ -21,21 +21,13 @@ struct Elements {
 };
 
 /// Element `index` of member `member`'s input in round `seed`: a whole number from -3 to 3, so that a sum over up to 80
-/// members is exact in every type, in any order. `balanced` over n members: they add up to zero at every index, so that
-/// sums in place stay what they are however often they are repeated.
-/// constexpr so that one definition serves the host and the device.
+/// members is exact in every type, in any order. constexpr so that one definition serves the host and the device.
 constexpr int input_element(std::uint64_t seed, int member, std::uint64_t index) {
   std::uint64_t word = (index + (seed * 0xD1B54A32D192ED03ULL) +
                         (static_cast<std::uint64_t>(member) * 0xA0761D6478BD642FULL)) *
                        0x9E3779B97F4A7C15ULL;
   word ^= word >> 32U;
   return static_cast<int>((word * 0xE7037ED1A0B428DBULL >> 40U) % 7U) - 3;
-}
-
-constexpr int balanced_element(std::uint64_t seed, int member, int members, std::uint64_t index) {
-  const auto at = [&](int m) { return m == 0 ? 0 : input_element(seed, m, index); };
-  const int next = member + 1 == members ? 0 : member + 1;
-  return at(next) - at(member);
 }
 
 /// Sum of all members' inputs.
@@ -48,17 +40,8 @@ constexpr int summed_element(std::uint64_t seed, int members, std::uint64_t inde
 /// The number that element `index` (counted from elements.first) holds in round `seed`.
 constexpr int element_at(const Elements& elements, std::uint64_t seed, std::uint64_t index) {
   const std::uint64_t at = elements.first + index;
-  switch (elements.values) {
-    case Values::input:
-      return input_element(seed, elements.member, at);
-    case Values::balanced:
-      return balanced_element(seed, elements.member, elements.members, at);
-    case Values::sum:
-      return summed_element(seed, elements.members, at);
-    case Values::zero:
-      return 0;
-  }
-  return 0;
+  return elements.values == Values::sum ? summed_element(seed, elements.members, at)
+                                        : input_element(seed, elements.member, at);
 }
 
 constexpr unsigned element_bytes(ElementType type) {

@@ -1,6 +1,7 @@
 // TransferFacts: what a transfer states about itself.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <limits>
 #include <optional>
@@ -30,8 +31,11 @@ struct TransferFacts {
   std::uint64_t calls_in_a_row = 0;
   /// Its samples last at least as long, because of what happens between two starts; 0: no need.
   Seconds min_sample_s = 0;
+  /// Whether members exchange data: the measurement also makes transfers one by one, each with new inputs, and checks
+  /// each, so that neither data of an earlier call nor a call that did nothing passes.
+  bool collective = false;
   /// Whether each transfer adds to what the last one left: verify() then holds of the first transfer since arm() alone,
-  /// and the measurement makes a start of one for it.
+  /// so those that are made one by one are all that is checked.
   bool accumulates = false;
   /// Bytes read plus bytes written by one transfer, where users of a method expect that beside the payload (STREAM,
   /// local copies); 0: not stated.
@@ -45,6 +49,11 @@ struct TransferFacts {
   Setting setting;
 
   bool operator==(const TransferFacts&) const = default;
+  /// One start holds at most that many transfers, on every clock.
+  void limit(std::uint64_t most) {
+    max_repeats = std::min(max_repeats, most);
+    if (max_calls_in_batch) max_calls_in_batch = std::min(*max_calls_in_batch, most);
+  }
   /// Whichever of the two bounds holds on `clock`.
   [[nodiscard]] std::uint64_t most_repeats(Clock clock) const {
     return clock == Clock::batch ? max_calls_in_batch.value_or(max_repeats) : max_repeats;

@@ -19,11 +19,11 @@ Setting setting_from(const Json& json) {
 }  // namespace
 
 Json json_of(const TransferFacts& facts) {
-  Json json{{"operations", facts.operations},         {"max_repeats", facts.max_repeats},
-            {"accumulates", facts.accumulates},       {"touched_bytes", facts.touched_bytes},
-            {"call_group", facts.call_group},         {"candidates", Json::array()},
-            {"calls_in_a_row", facts.calls_in_a_row}, {"min_sample_s", facts.min_sample_s},
-            {"setting", json_of(facts.setting)}};
+  Json json{{"operations", facts.operations},       {"max_repeats", facts.max_repeats},
+            {"accumulates", facts.accumulates},     {"collective", facts.collective},
+            {"touched_bytes", facts.touched_bytes}, {"call_group", facts.call_group},
+            {"candidates", Json::array()},          {"calls_in_a_row", facts.calls_in_a_row},
+            {"min_sample_s", facts.min_sample_s},   {"setting", json_of(facts.setting)}};
   if (facts.max_calls_in_batch) json["max_calls_in_batch"] = *facts.max_calls_in_batch;
   for (const Setting& setting : facts.candidates) json["candidates"].push_back(json_of(setting));
   return json;
@@ -38,6 +38,7 @@ TransferFacts facts_from(const Json& json) {
   json.at("calls_in_a_row").get_to(facts.calls_in_a_row);
   json.at("min_sample_s").get_to(facts.min_sample_s);
   json.at("accumulates").get_to(facts.accumulates);
+  json.at("collective").get_to(facts.collective);
   json.at("touched_bytes").get_to(facts.touched_bytes);
   json.at("call_group").get_to(facts.call_group);
   for (const Json& candidate : json.at("candidates")) facts.candidates.push_back(setting_from(candidate));

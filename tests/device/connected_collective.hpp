@@ -96,11 +96,12 @@ class DirectCollective : public WithGpus {
     }
     return {};
   }
-  /// The same of a flow; "refused: ..." where there is no such.
+  /// The same of a flow, of one call where calls accumulate; "refused: ..." where there is no such.
   [[nodiscard]] std::string outcome(const Flow& flow, std::uint64_t repeats, Clock clock) const {
     try {
       const Assembled assembled = assemble(flow);
-      return round(assembled, repeats, clock, ++seed_);
+      const bool accumulates = assembled.local_parts->transfers().front()->facts().accumulates;
+      return round(assembled, accumulates ? 1 : repeats, clock, ++seed_);
     } catch (const Error& error) {
       if (error.fault() != Fault::unsupported) throw;
       return std::string("refused: ") + error.what();

@@ -51,13 +51,13 @@ TEST_P(HostElements, OfOneRunCompareOverAnotherCutOfIt) {
 }
 
 TEST_P(HostElements, TheFirstWrongOneIsNamed) {
-  const Elements elements{GetParam(), Values::zero, 0, 2, 0};
+  const Elements elements{GetParam(), Values::sum, 0, 2, 0};
   std::vector<std::byte> memory(several_pieces);
   HostBuffer buffer = over(memory);
   buffer.fill_elements(0, several_pieces, elements, 1);
   const Bytes width = element_bytes(elements.type);
   for (const Bytes place : {several_pieces - width, 2 * MiB, Bytes{0}}) {
-    memory[place] = std::byte{1};
+    memory[place] ^= std::byte{1};
     EXPECT_EQ(buffer.compare_elements(0, several_pieces, elements, 1), place);
   }
 }

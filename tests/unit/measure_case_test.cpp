@@ -158,22 +158,22 @@ TEST_F(MeasureCase, AMismatchInEitherRoundFails) {
   }
 }
 
-TEST_F(MeasureCase, WhereTransfersAddUpOneByItselfIsCheckedInEachRound) {
+TEST_F(MeasureCase, WhereTransfersAddUpOnlyThoseMadeOneByOneAreChecked) {
   FakeTransfer other(10e-6);
   FakeTransfer transfer(10e-6);
   transfer.own_facts().accumulates = true;
   for (const Load load : {Load::once, Load::sustained}) {
     transfer.armed.clear();
     const CaseResult result = run({measured(other), measured(transfer)}, Cache::rotated, load);
-    EXPECT_EQ(transfer.armed.size(), 4U);
-    EXPECT_EQ(result.verified_bytes, 4 * 1024U) << "the other flow's repeats, as ever";
+    EXPECT_EQ(transfer.armed.size(), 5U);
+    EXPECT_EQ(result.verified_bytes, 5 * 1024U) << "the other flow's repeats, as ever";
     EXPECT_TRUE(result.flows[0].notes.empty());
     ASSERT_EQ(result.flows[1].notes.size(), 1U);
     EXPECT_EQ(result.flows[1].notes[0],
-              "works on its own results: a call of its own was checked, not the repeated ones");
+              "works on its own results: calls of their own were checked, not the repeated ones");
   }
   transfer.armed.clear();
-  transfer.wrong_in_round = 4;  // the single one of the second round
+  transfer.wrong_in_round = 4;  // the last of those
   EXPECT_THROW(run({measured(transfer)}), Error);
 }
 

@@ -24,9 +24,7 @@ class CollectivePayload {
   void move();
   /// Damages one byte of the first member that receives.
   void spoil();
-  [[nodiscard]] const CollectiveCheck& check(int member) const {
-    return checks_.at(static_cast<std::size_t>(member));
-  }
+  [[nodiscard]] CollectiveCheck& check(int member) { return checks_.at(static_cast<std::size_t>(member)); }
 
  private:
   [[nodiscard]] const Buffer& input_of(int member) const;

@@ -89,7 +89,7 @@ MpiCollectiveTransfer::MpiCollectiveTransfer(MpiRuntime& session, const Collecti
       member_(member),
       type_(element_of(shape)),
       count_(count_of(shape)) {
-  own_facts().accumulates = shape.accumulates();
+  shape.state_in(own_facts());
   if (count_ > mpi().most_elements) {
     throw Error(Fault::unsupported, session.version() + " takes no more than " +
                                         std::to_string(mpi().most_elements) +
@@ -115,6 +115,8 @@ void MpiCollectiveTransfer::arm(std::uint64_t seed) {
   restart();
   check_->arm(seed);
 }
+
+void MpiCollectiveTransfer::restore() { check_->restore(done()); }
 
 std::optional<Mismatch> MpiCollectiveTransfer::verify(std::uint64_t seed) const {
   return check_->verify(seed, done());

@@ -25,6 +25,7 @@ class MpiCollectiveTransfer final : public MpiTransfer {
   void connect(std::uint64_t slots, MpiHandle communicator);
 
   void arm(std::uint64_t seed) override;
+  void restore() override;
   [[nodiscard]] std::optional<Mismatch> verify(std::uint64_t seed) const override;
   [[nodiscard]] Bytes verified_bytes() const override;
   void flush() override { check_->flush(); }

@@ -49,7 +49,7 @@ class CollectiveCalls final : public GroupCalls {
   [[nodiscard]] std::vector<std::string> notes() const override;
   [[nodiscard]] TransferFacts facts() const override {
     TransferFacts facts = GroupCalls::facts();
-    facts.accumulates = shape_.accumulates();
+    shape_.state_in(facts);
     return facts;
   }
 

@@ -98,9 +98,9 @@ class GroupTransfer : public gpu::GpuTransfer {
                                                                std::uint64_t slots_touched) const = 0;
   [[nodiscard]] virtual Bytes verified_bytes(std::uint64_t slots_touched) const = 0;
 
- private:
   [[nodiscard]] std::uint64_t slots_touched() const;
 
+ private:
   std::shared_ptr<GroupCalls> calls_;
   int device_;
   std::uint64_t slots_;
@@ -114,6 +114,9 @@ class CheckedGroupTransfer final : public GroupTransfer {
       : GroupTransfer(std::move(calls), device, slots), check_(std::move(check)) {}
 
   void flush() override { check_.flush(); }
+  void restore() override {
+    if constexpr (requires { check_.restore(0); }) check_.restore(slots_touched());
+  }
 
  private:
   void arm_buffers(std::uint64_t seed) override { check_.arm(seed); }
