@@ -3,10 +3,10 @@
 
 #include "backend/gpu/vendor.hpp"
 #include "collective/kernels/numbers.hpp"
+#include "collective/kernels/packet_ends.hpp"
 #include "collective/kernels/packet_formats.hpp"
-#include "collective/protocol/packet_ends.hpp"
+#include "collective/kernels/peer_barrier.hpp"
 #include "collective/protocol/packet_protocol.hpp"
-#include "collective/protocol/peer_barrier.hpp"
 
 namespace linkscope::direct {
 namespace {

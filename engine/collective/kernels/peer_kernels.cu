@@ -3,9 +3,9 @@
 
 #include "backend/gpu/vendor.hpp"
 #include "collective/kernels/numbers.hpp"
+#include "collective/kernels/peer_barrier.hpp"
+#include "collective/kernels/self_check.hpp"
 #include "collective/kernels/vectors.hpp"
-#include "collective/protocol/peer_barrier.hpp"
-#include "collective/protocol/self_check.hpp"
 #include "model/elements.hpp"
 
 namespace linkscope::direct {

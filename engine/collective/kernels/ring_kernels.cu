@@ -3,10 +3,10 @@
 
 #include "backend/gpu/vendor.hpp"
 #include "collective/kernels/numbers.hpp"
+#include "collective/kernels/peer_barrier.hpp"
+#include "collective/kernels/self_check.hpp"
 #include "collective/kernels/vectors.hpp"
 #include "collective/kernels/worker_kernel.hpp"
-#include "collective/protocol/peer_barrier.hpp"
-#include "collective/protocol/self_check.hpp"
 
 namespace linkscope::direct {
 namespace {

@@ -5,8 +5,8 @@
 
 #include "backend/gpu/vendor.hpp"
 #include "collective/kernels/numbers.hpp"
-#include "collective/protocol/peer_barrier.hpp"
-#include "collective/protocol/self_check.hpp"
+#include "collective/kernels/peer_barrier.hpp"
+#include "collective/kernels/self_check.hpp"
 #include "collective/protocol/workspace.hpp"
 
 namespace linkscope::direct {
