@@ -29,6 +29,10 @@ DirectCollective::DirectCollective(const DirectCollective& other, const StressOp
       retired_(other.retired_),
       stress_(stress) {}
 
+std::function<void()> DirectCollective::free_retired() const {
+  return [retired = retired_] { retired->clear(); };
+}
+
 Quantity DirectCollective::quantity_of(const Flow& flow) const {
   return flow.parameters.word("collective", "") == "barrier" ? Quantity::latency : Quantity::bandwidth;
 }

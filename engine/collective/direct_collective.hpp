@@ -1,6 +1,7 @@
 // direct-collective: collectives by kernels that load from and store to the other GPUs' memory.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
@@ -24,6 +25,8 @@ class MemberWorkspace;
 class DirectCollective final : public ClassMethod {
  public:
   explicit DirectCollective(std::shared_ptr<gpu::GpuContext> context);
+  /// For Backend::free_retired.
+  [[nodiscard]] std::function<void()> free_retired() const;
   /// Beside `other`, with its mappings: for tests.
   DirectCollective(const DirectCollective& other, const StressOptions& stress);
 

@@ -8,6 +8,7 @@
 #include "backend/gpu/graph/graph_transfer.hpp"
 #include "backend/gpu/vendor/check.hpp"
 #include "base/error.hpp"
+#include "base/pack.hpp"
 
 namespace linkscope::direct {
 namespace {
@@ -25,15 +26,20 @@ bool in_several_processes(const Flow& flow) {
                      [&](const Endpoint& member) { return member.rank != flow.members.front().rank; });
 }
 
-/// Whether kernels may work on the members' buffers, as far as the plan says: so all processes offer alike.
+/// Whether kernels may work on the members' buffers, as far as the plan says: so all processes export alike.
 bool buffers_may_be_mapped(const Flow& flow) {
   return std::all_of(flow.members.begin(), flow.members.end(),
                      [](const Endpoint& member) { return static_cast<bool>(gpu::has_ipc_handle(member)); });
 }
 
-const gpu::IpcExport& present(const std::optional<gpu::IpcExport>& exported, int member) {
-  if (exported) return *exported;
-  throw Error(Fault::broken, "member " + std::to_string(member) + " offered no memory");
+/// Of no buffer: empty.
+std::string handle_of(gpu::GpuContext& context, const Buffer* buffer, const Rotation& rotation) {
+  return buffer == nullptr ? std::string() : gpu::IpcExport::of(context, *buffer, rotation).text();
+}
+
+std::optional<gpu::IpcExport> read_handle(const std::string& text) {
+  if (text.empty()) return std::nullopt;
+  return gpu::IpcExport::read(text);
 }
 
 }  // namespace
@@ -51,8 +57,7 @@ DirectCommunicator::DirectCommunicator(std::shared_ptr<gpu::GpuContext> context,
       stress_(stress),
       own_(std::move(own)) {
   const Bytes staging = staging_bytes(shape_, flow_.parameters);
-  retired_->clear();
-  retired_->reserve(own_.size());  // so that retiring does not throw
+  retired_->reserve(retired_->size() + own_.size());  // so that retiring does not throw
   for (const LocalPart& part : own_) {
     const Endpoint& member = flow_.members.at(part.index);
     if (const Support here = context_->reachable(member.device.index, member); !here)
@@ -63,7 +68,7 @@ DirectCommunicator::DirectCommunicator(std::shared_ptr<gpu::GpuContext> context,
 
 DirectCommunicator::~DirectCommunicator() {
   members_.clear();
-  std::move(spaces_.begin(), spaces_.end(), std::back_inserter(*retired_));
+  if (in_several_processes(flow_)) std::move(spaces_.begin(), spaces_.end(), std::back_inserter(*retired_));
 }
 
 std::vector<Transfer*> DirectCommunicator::transfers() const {
@@ -75,22 +80,21 @@ std::vector<Transfer*> DirectCommunicator::transfers() const {
 std::string DirectCommunicator::export_handles() {
   if (!in_several_processes(flow_)) return {};
   const bool with_buffers = buffers_may_be_mapped(flow_);
-  std::vector<MemberExport> exports;
+  Pack pack;
+  pack.put<std::uint64_t>(own_.size());
   for (std::size_t i = 0; i < own_.size(); ++i) {
     const Arenas& arenas = own_[i].arenas;
-    MemberExport one;
-    one.index = static_cast<int>(own_[i].index);
-    one.multiprocessors = context_->device(spaces_[i].device()).multiprocessors;
-    one.programmatic = starts_programmatically(spaces_[i].device());
-    one.workspace = gpu::IpcExport::of(*context_, spaces_[i].buffer(), rotation_of(spaces_[i].buffer()));
-    const Buffer* source = source_of(shape_, arenas);
-    if (with_buffers && source != nullptr)
-      one.source = gpu::IpcExport::of(*context_, *source, arenas.rotation);
-    if (with_buffers && arenas.destination != nullptr)
-      one.destination = gpu::IpcExport::of(*context_, *arenas.destination, arenas.rotation);
-    exports.push_back(one);
+    const Buffer& space = spaces_[i].buffer();
+    const Buffer* source = with_buffers ? source_of(shape_, arenas) : nullptr;
+    const Buffer* destination = with_buffers ? arenas.destination : nullptr;
+    pack.put<std::int32_t>(static_cast<int>(own_[i].index));
+    pack.put<std::int32_t>(context_->device(spaces_[i].device()).multiprocessors);
+    pack.put<std::int32_t>(starts_programmatically(spaces_[i].device()) ? 1 : 0);
+    pack.text(handle_of(*context_, &space, rotation_of(space)));
+    pack.text(handle_of(*context_, source, arenas.rotation));
+    pack.text(handle_of(*context_, destination, arenas.rotation));
   }
-  return text_of(exports);
+  return pack.bytes();
 }
 
 int DirectCommunicator::own_rank() const { return flow_.members.at(own_.front().index).rank; }
@@ -108,16 +112,25 @@ std::vector<DirectCommunicator::PeerInfo> DirectCommunicator::peer_infos(
   }
   for (std::size_t rank = 0; rank < exports.size(); ++rank) {
     if (static_cast<int>(rank) == own_rank() || exports[rank].empty()) continue;
-    for (const MemberExport& exported : read_exports(exports[rank])) {
-      PeerInfo& peer_info = all.at(static_cast<std::size_t>(exported.index));
-      const gpu::IpcExport& workspace = present(exported.workspace, exported.index);
-      if (const Support usable = workspace.usable(*context_, rotation_of(spaces_.front().buffer())); !usable)
+    Unpack unpack(exports[rank], "rank " + std::to_string(rank) + " sent no members");
+    for (std::size_t left = unpack.count(); left > 0; --left) {
+      PeerInfo& peer_info = all[static_cast<std::size_t>(unpack.number(0, shape_.members - 1))];
+      peer_info.multiprocessors = unpack.number(1);
+      peer_info.programmatic = unpack.number(0, 1) == 1;
+      peer_info.workspace = gpu::IpcExport::read(unpack.text());
+      peer_info.source = read_handle(unpack.text());
+      peer_info.destination = read_handle(unpack.text());
+      if (const Support usable =
+              peer_info.workspace->usable(*context_, rotation_of(spaces_.front().buffer()));
+          !usable)
         throw Error(Fault::unsupported, usable.reason());
-      peer_info.device = workspace.device(*context_).index;
-      peer_info.multiprocessors = exported.multiprocessors;
-      peer_info.programmatic = exported.programmatic;
-      peer_info.exported = exported;
+      peer_info.device = peer_info.workspace->device(*context_).index;
     }
+    unpack.end();
+  }
+  for (std::size_t member = 0; member < all.size(); ++member) {
+    if (all[member].own == nullptr && !all[member].workspace)
+      throw Error(Fault::broken, "no process sent member " + std::to_string(member));
   }
   return all;
 }
@@ -184,7 +197,8 @@ std::byte* DirectCommunicator::reach(int device, const gpu::IpcExport& exported,
   return mapped_.emplace_back(mappings_->open(device, exported, rank))->data();
 }
 
-/// Everybody's memory as kernels of `device` reach it, for member `me`; the others' buffers where `room` has peers.
+/// Returns everybody's memory as kernels of `device` reach it, for member `me`; the others' buffers only where
+/// `limits` has peers.
 PeerBuffers DirectCommunicator::reach(int device, int me, const std::vector<PeerInfo>& peer_infos,
                                       const DeviceLimits& limits) {
   PeerBuffers peer_buffers;
@@ -203,11 +217,9 @@ PeerBuffers DirectCommunicator::reach(int device, int me, const std::vector<Peer
       if (wanted && peer_info.own->arenas.destination != nullptr)
         destination = reach(device, *peer_info.own->arenas.destination);
     } else {
-      peer_buffers.peers.workspaces[member] =
-          reach(device, present(peer_info.exported.workspace, member), rank);
-      if (wanted && peer_info.exported.source) source = reach(device, *peer_info.exported.source, rank);
-      if (wanted && peer_info.exported.destination)
-        destination = reach(device, *peer_info.exported.destination, rank);
+      peer_buffers.peers.workspaces[member] = reach(device, *peer_info.workspace, rank);
+      if (wanted && peer_info.source) source = reach(device, *peer_info.source, rank);
+      if (wanted && peer_info.destination) destination = reach(device, *peer_info.destination, rank);
     }
     peer_buffers.sources.push_back(source);
     peer_buffers.destinations.push_back(destination);

@@ -2,24 +2,25 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "backend/gpu/context.hpp"
 #include "backend/gpu/ipc/mapping.hpp"
 #include "collective/direct_transfer.hpp"
-#include "collective/member_export.hpp"
+#include "collective/member_workspace.hpp"
 #include "model/flow_part.hpp"
 
 namespace linkscope::direct {
 
-/// Workspaces whose communicator is gone. Other processes may still map them: until all have come as far as the next
-/// flow.
+/// Workspaces whose communicator is gone and which other processes may still map. They are freed when all processes have
+/// come to the next case (Backend::free_retired).
 using RetiredWorkspaces = std::vector<MemberWorkspace>;
 
 class DirectCommunicator final : public PreparedParts {
  public:
-  /// `own` has a part at least. Allocates the workspaces, which end up in `retired`.
+  /// `own` has a part at least. Allocates the workspaces, which end up in `retired` where others may map them.
   DirectCommunicator(std::shared_ptr<gpu::GpuContext> context, std::shared_ptr<gpu::IpcMappings> mappings,
                      std::shared_ptr<RetiredWorkspaces> retired, Flow flow, std::vector<LocalPart> own,
                      const StressOptions& stress);
@@ -34,14 +35,16 @@ class DirectCommunicator final : public PreparedParts {
   void import_handles(const std::vector<std::string>& exports) override;
 
  private:
-  /// What is known of every member once all have offered.
+  /// What is known of every member once all processes have exported theirs.
   struct PeerInfo {
     int device = 0;  ///< its GPU, by this process's count
     int multiprocessors = 1;
-    bool programmatic = false;
-    const LocalPart* own = nullptr;  ///< where it is this process's
+    bool programmatic = false;       ///< its kernels can be launched with vendor::Start::programmatic
+    const LocalPart* own = nullptr;  ///< this and the next: where it is this process's
     const MemberWorkspace* space = nullptr;
-    MemberExport exported;  ///< where it is not
+    std::optional<gpu::IpcExport> workspace;    ///< where it is another process's
+    std::optional<gpu::IpcExport> source;       ///< the same, if it has one and others may load from it
+    std::optional<gpu::IpcExport> destination;  ///< the same, if it has one and others may store to it
   };
 
   [[nodiscard]] int own_rank() const;

@@ -31,6 +31,8 @@ struct Backend {
   std::unique_ptr<Gate> gate;
   std::shared_ptr<GpuRuntime> gpu_runtime;     ///< null where there is none
   std::shared_ptr<PackerFactory> gpu_packers;  ///< the same
+  /// Called in every process when all have left the last case: frees what others could map until then. May be empty.
+  std::function<void()> free_retired;
   std::function<void()>
       finalize;  ///< called in all processes once the plan is through; may be empty, may throw Error
 };

@@ -88,7 +88,9 @@ std::optional<Backend> open_gpus(const std::shared_ptr<host::HostContext>& host,
   backend.methods.push_back(as_row(std::make_unique<gpu::PingPong>(opened.context)));
   backend.methods.push_back(as_row(std::make_unique<gpu::IpcCopy>(opened.context)));
   backend.methods.push_back(as_row(std::make_unique<gpu::IpcKernel>(opened.context)));
-  backend.methods.push_back(as_row(std::make_unique<direct::DirectCollective>(opened.context)));
+  auto direct_collective = std::make_unique<direct::DirectCollective>(opened.context);
+  backend.free_retired = direct_collective->free_retired();
+  backend.methods.push_back(as_row(std::move(direct_collective)));
   backend.methods.push_back(as_row(std::make_unique<workload::GpuDirectSchedule>(opened.context, packers)));
   backend.methods.push_back(as_row(std::make_unique<gpu::Prefetch>(opened.context)));
   backend.methods.push_back(as_row(std::make_unique<gpu::PageFault>(opened.context)));

@@ -102,6 +102,7 @@ CaseResult Executor::measure(const BoundCase& bound) {
       if (!support) throw Error(Fault::unsupported, support.reason());
     }
   });
+  if (backend_->free_retired) backend_->free_retired();
   std::vector<AssembledFlow> assembled;
   std::vector<MeasuredFlow> measured;
   for (const BoundFlow& bound_flow : bound.flows) {

@@ -239,6 +239,24 @@ TEST_F(DirectCollective, MoreBlocksThanRunAtOnceAreRefused) {
   EXPECT_NE(what.find("they wait for one another"), std::string::npos) << what;
 }
 
+TEST_F(DirectCollective, LeavesNoStagingBehindInOneProcess) {
+  const auto free_bytes = [] {
+    std::size_t free = 0;
+    std::size_t total = 0;
+    LINKSCOPE_CHECK(gpuSetDevice(0));
+    LINKSCOPE_CHECK(gpuMemGetInfo(&free, &total));
+    return free;
+  };
+  const Flow large = flow("all-reduce", 64 * MiB, {{"algorithm", "ring"}, {"chunk", "262144"}});
+  ASSERT_EQ(outcome(large, 1, Clock::device), "");  // kernels are loaded
+  const std::size_t before = free_bytes();
+  {
+    const Assembled assembled = assemble(large);
+    EXPECT_LT(free_bytes() + 64 * MiB, before);
+  }
+  EXPECT_EQ(free_bytes(), before);
+}
+
 TEST_F(DirectCollective, ManagedBuffersServeToo) {
   Flow managed = flow("all-gather", 4096 * 4, {});
   for (Endpoint& member : managed.members) move_to(member, "managed");

@@ -66,6 +66,13 @@ TEST_F(ExecutorTest, SaysHelloStartRowDone) {
   EXPECT_EQ(records[3], (Json{{"record", "done"}, {"rows", 1}}));
 }
 
+TEST_F(ExecutorTest, WhatTheLastCaseRetiredIsFreedBeforeTheNextTakesItsMemory) {
+  std::vector<int> allocations;
+  fakes.backend.free_retired = [&] { allocations.push_back(fakes.memory->allocations); };
+  run({case_text("a", "1000"), case_text("b", "100000")});
+  EXPECT_EQ(allocations, (std::vector{0, 2}));
+}
+
 TEST_F(ExecutorTest, UnsupportedIsSkippedInOneLine) {
   const auto records = run({case_text("a", "13"), case_text("b", "1000")});
   EXPECT_EQ(records[2]["status"], "skipped");
