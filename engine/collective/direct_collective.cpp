@@ -6,7 +6,6 @@
 #include "backend/gpu/context.hpp"
 #include "backend/gpu/ipc/mapping.hpp"
 #include "base/error.hpp"
-#include "collective/dependent_launch.hpp"
 #include "collective/direct_communicator.hpp"
 #include "collective/launch_choice.hpp"
 #include "model/collective.hpp"
@@ -40,7 +39,6 @@ Quantity DirectCollective::quantity_of(const Flow& flow) const {
 std::map<std::string, std::string> DirectCollective::parameters() const {
   auto all = collective_parameters();
   all.merge(choice_parameters());
-  all.merge(dependent_launch_parameters());
   all.merge(form_parameters());
   return all;
 }

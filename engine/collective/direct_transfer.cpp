@@ -124,15 +124,17 @@ void DirectTransfer::lay_peers() {
   if (arenas_.destination != nullptr) work_.self_check.destination = arenas_.destination->data();
 }
 
+/// A push's shares start where the buffers do; only what a ring gathers in place lies behind that.
+ChunkWork DirectTransfer::chunk_work() const {
+  const std::byte* source = peer_buffers_.sources[static_cast<std::size_t>(index_)];
+  if (source != nullptr) source += plan_->shape.input_offset(index_);
+  return {peer_buffers_.peers, wait_limit(), source, address_of(arenas_.source)};
+}
+
 void DirectTransfer::lay_pushes() {
   const CollectiveShape& shape = plan_->shape;
-  push_ = {};
-  push_.peers = peer_buffers_.peers;
-  push_.wait_limit = wait_limit();
-  push_.cut = push_cut_of(shape, choice_, index_);
-  push_.source = peer_buffers_.sources[static_cast<std::size_t>(index_)];
+  push_ = {chunk_work(), push_cut(shape, index_, choice_.blocks / 2, choice_.chunk)};
   std::copy(peer_buffers_.destinations.begin(), peer_buffers_.destinations.end(), push_.destinations);
-  if (arenas_.source != nullptr) push_.checked_source = arenas_.source->data();
   if (shape.kind == CollectiveKind::reduce_scatter)
     push_.destination_at = push_.cut.share * static_cast<Bytes>(index_);
 }
@@ -140,13 +142,7 @@ void DirectTransfer::lay_pushes() {
 void DirectTransfer::lay_ring() {
   const CollectiveShape& shape = plan_->shape;
   const auto own = static_cast<std::size_t>(index_);
-  ring_ = {};
-  ring_.peers = peer_buffers_.peers;
-  ring_.wait_limit = wait_limit();
-  ring_.cut = ring_cut_of(shape, choice_, index_);
-  if (peer_buffers_.sources[own] != nullptr)
-    ring_.source = peer_buffers_.sources[own] + shape.input_offset(index_);
-  if (arenas_.source != nullptr) ring_.checked_source = arenas_.source->data();
+  ring_ = {chunk_work(), ring_cut(shape, index_, choice_.blocks, choice_.chunk)};
   ring_.destination = peer_buffers_.destinations[own];
   ring_.next_destination = peer_buffers_.destinations[static_cast<std::size_t>(ring_.cut.next())];
   const Bytes own_block = ring_.cut.share * static_cast<Bytes>(index_);

@@ -54,6 +54,7 @@ class DirectTransfer final : public gpu::GpuTransfer {
   void choose(const LaunchChoice& choice);
   void lay_packets();
   void lay_peers();
+  [[nodiscard]] ChunkWork chunk_work() const;
   void lay_pushes();
   void lay_ring();
   [[nodiscard]] const void* kernel_of(const LaunchChoice& choice) const;

@@ -7,12 +7,12 @@
 #include <utility>
 
 #include "base/error.hpp"
+#include "collective/direct_options.hpp"
 
 namespace linkscope::direct {
 namespace {
 
 constexpr unsigned warp = 32;
-constexpr unsigned chunk_blocks_each = 2;  ///< of kernels that move chunks: resident on a multiprocessor
 // Where trying is worth while: bytes that a member sends, flags and all.
 constexpr Bytes most_sent_in_pairs = MiB;
 constexpr Bytes most_sent_in_lines = 4 * MiB;
@@ -153,7 +153,7 @@ void add_chunk_grids(std::vector<LaunchChoice>& choices, const Chunking& chunkin
   const unsigned most = most_of(family_of(algorithm), limits);
   LaunchChoice choice;
   choice.algorithm = algorithm;
-  choice.threads = push_threads;
+  choice.threads = chunk_threads;
   for (unsigned divisor = 1; divisor <= chunking.most_divisor; divisor *= 2) {
     const unsigned workers = std::max(most / divisor / chunking.blocks_each, 1U);
     choice.blocks = chunking.blocks_each * workers;
@@ -226,7 +226,37 @@ std::string refusal(const CollectiveShape& shape, const DeviceLimits& limits, co
   return name + " would need more than " + format_bytes(most_chunk_staging) + " of staging";
 }
 
-/// The room of members whose kernels come before their predecessors have gone.
+/// Returns those that parameter dependent_launch asks for, best guess first; the same in every process.
+std::vector<DependentLaunch> dependent_launches(const DeviceLimits& limits, const Parameters& parameters) {
+  using enum DependentLaunch;
+  const std::string word = parameters.word("dependent_launch", "");
+  const DirectOptions form = DirectOptions::of(parameters);
+  const bool single = form.launching == LaunchMode::in_kernel;
+  const bool alone =
+      form.launching == LaunchMode::graph && form.recorded == 1;  // a graph's end is waited for
+  const bool has_any = limits.programmatic && !single;
+  if (word == "complete") return {complete};
+  if (word.empty()) return {has_any && !alone && !limits.shared ? programmatic : complete};
+  if (word == "measured") {
+    if (!has_any) return {complete};
+    return limits.shared ? std::vector{programmatic, complete} : std::vector{programmatic, early, complete};
+  }
+  if (word != "programmatic" && word != "early")
+    throw Error(Fault::bad_input, "parameter dependent_launch: '" + word +
+                                      "' is none of complete, programmatic, early, measured");
+  if (single) throw Error(Fault::unsupported, "form in-kernel makes one launch: none depends on it");
+  if (!limits.programmatic)
+    throw Error(
+        Fault::unsupported,
+        "programmatic dependent launches need CUDA 12.3 and compute capability 9.0 on every member's GPU");
+  if (word == "programmatic") return {programmatic};
+  if (!limits.shared) return {early};
+  throw Error(Fault::unsupported,
+              "early dependent launches need a GPU for each member: kernels that wait for "
+              "their turn could keep out another member's");
+}
+
+/// The limits of members whose kernels come before their predecessors have gone.
 DeviceLimits narrowed(DeviceLimits limits, DependentLaunch dependent) {
   limits.most_blocks = std::max(limits.most_blocks / crowd(limits, dependent), 1U);
   return limits;
@@ -234,17 +264,22 @@ DeviceLimits narrowed(DeviceLimits limits, DependentLaunch dependent) {
 
 }  // namespace
 
-static_assert(packet_threads == peer_threads);
+static_assert(packet_threads == peer_threads && packet_threads == chunk_threads);
 
-static_assert(packet_threads == push_threads && push_threads == ring_threads);
-static_assert(chunk_blocks_each == push_blocks_each && chunk_blocks_each == ring_blocks_each);
-
-PushCut push_cut_of(const CollectiveShape& shape, const LaunchChoice& choice, int me) {
-  return push_cut(shape, me, choice.blocks / 2, choice.chunk);
+std::string_view name_of(DependentLaunch dependent) {
+  switch (dependent) {
+    case DependentLaunch::complete:
+      return "complete";
+    case DependentLaunch::programmatic:
+      return "programmatic";
+    case DependentLaunch::early:
+      return "early";
+  }
+  return "";
 }
 
-RingCut ring_cut_of(const CollectiveShape& shape, const LaunchChoice& choice, int me) {
-  return ring_cut(shape, me, choice.blocks, choice.chunk);
+unsigned crowd(const DeviceLimits& limits, DependentLaunch dependent) {
+  return limits.shared && dependent != DependentLaunch::complete ? 2 : 1;
 }
 
 Setting LaunchChoice::setting() const {
@@ -327,14 +362,20 @@ Bytes staging_bytes(const CollectiveShape& shape, const Parameters& parameters) 
 }
 
 std::map<std::string, std::string> choice_parameters() {
-  return {{"algorithm",
-           "auto (default: measured), one-shot, two-shot, one-shot-ll, two-shot-ll, one-shot-ll128, "
-           "two-shot-ll128, two-shot-push, ring; rows number them from 0 in that order"},
-          {"blocks", "blocks of each kernel, all resident at once; default: measured"},
-          {"threads", "threads per block, a multiple of 32 up to 512; default: measured"},
-          {"chunk",
-           "bytes that two-shot-push and ring store between flags, a multiple of 16 up to 1 MiB; default: "
-           "measured"}};
+  return {
+      {"algorithm",
+       "auto (default: measured), one-shot, two-shot, one-shot-ll, two-shot-ll, one-shot-ll128, "
+       "two-shot-ll128, two-shot-push, ring; rows number them from 0 in that order"},
+      {"blocks", "blocks of each kernel, all resident at once; default: measured"},
+      {"threads", "threads per block, a multiple of 32 up to 512; default: measured"},
+      {"chunk",
+       "bytes that two-shot-push and ring store between flags, a multiple of 16 up to 1 MiB; default: "
+       "measured"},
+      {"dependent_launch",
+       "when a call's kernel may start on the GPU, to wait there for the end of the one before it: complete: "
+       "at that end; programmatic: when that one has begun; early: when that one has been sent to the GPU; "
+       "measured: all three; default: programmatic where there is such, a launch follows another and each "
+       "member has a GPU of its own, else complete; rows number them from 0"}};
 }
 
 }  // namespace linkscope::direct

@@ -1,19 +1,28 @@
-// LaunchChoice: an algorithm and the grid it is launched with; which are worth measuring.
+// LaunchChoice: an algorithm and how it is launched; which are worth measuring on members' GPUs.
 #pragma once
 
 #include <map>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "collective/algorithm.hpp"
-#include "collective/dependent_launch.hpp"
-#include "collective/kernels/push_kernels.hpp"
-#include "collective/kernels/ring_kernels.hpp"
-#include "model/collective.hpp"
+#include "collective/kernels/chunk_kernels.hpp"
 #include "model/flow.hpp"
 #include "model/transfer.hpp"
 
 namespace linkscope::direct {
+
+/// What the members' GPUs have in common: the same in every process.
+struct DeviceLimits {
+  /// Blocks that are resident at once on every member's GPU: a block waits for others, so no block may wait for its
+  /// turn.
+  unsigned most_blocks = 1;
+  bool lines = false;         ///< lines arrive whole between any two of the GPUs
+  bool peers = false;         ///< every member's kernels reach every member's buffers
+  bool programmatic = false;  ///< every member's kernels can be launched with vendor::Start::programmatic
+  bool shared = false;        ///< two members are on one GPU
+};
 
 struct LaunchChoice {
   Algorithm algorithm = Algorithm::one_shot_ll;
@@ -28,17 +37,20 @@ struct LaunchChoice {
   static LaunchChoice from(const Setting& setting);
 };
 
-/// How `choice` cuts a sum that is pushed, and what goes round a ring.
-PushCut push_cut_of(const CollectiveShape& shape, const LaunchChoice& choice, int me);
-RingCut ring_cut_of(const CollectiveShape& shape, const LaunchChoice& choice, int me);
+/// "programmatic".
+std::string_view name_of(DependentLaunch dependent);
 
-/// Which algorithms and grids to measure, best guess first; one where parameters algorithm, blocks, threads and chunk
-/// fix it. The limits are generous: what is best is for the measurement to say. Throws Error{unsupported} for an
-/// algorithm that the collective or the room does not have, Error{bad_input} for a grid that cannot be.
+/// Kernels of one member that may be on its GPU at once and count where members share it: those that wait for their
+/// predecessor's end could keep out another member's kernel, for which that predecessor waits.
+unsigned crowd(const DeviceLimits& limits, DependentLaunch dependent);
+
+/// Which algorithms, grids and dependent launches to measure, best guess first; one where parameters fix it. The choices
+/// are generous: what is best is for the measurement to say. Throws Error{unsupported} for what the collective, the form
+/// or the GPUs do not have, Error{bad_input} for a grid that cannot be.
 std::vector<LaunchChoice> choices_for(const CollectiveShape& shape, const DeviceLimits& limits,
                                       const Parameters& parameters);
 
-/// Bytes of staging that any of the choices can need, whatever the room.
+/// Bytes of staging that any of the choices can need, whatever the GPUs.
 Bytes staging_bytes(const CollectiveShape& shape, const Parameters& parameters);
 
 /// What those parameters mean, for the catalog.

@@ -45,7 +45,7 @@ class DirectCollectiveChoice : public ::testing::Test {
          direct::choices_for(CollectiveShape::of(flow), limits, flow.parameters)) {
       algorithms.insert(choice.algorithm);
       const bool chunks = moves_chunks(choice);
-      EXPECT_LE(choice.blocks, limits.most_blocks * (chunks ? direct::push_blocks_each : 1U));
+      EXPECT_LE(choice.blocks, limits.most_blocks * (chunks ? direct::chunk_blocks_each : 1U));
       EXPECT_EQ(choice.chunk != 0, chunks);
       EXPECT_EQ(direct::LaunchChoice::from(choice.setting()), choice);
     }
@@ -128,7 +128,7 @@ TEST_F(DirectCollectiveChoice, PushesWorkInPairsWithinTheStagingThatIsAllocated)
         if (choice.algorithm != direct::Algorithm::two_shot_push) continue;
         EXPECT_EQ(choice.blocks % 2, 0U);
         EXPECT_GE(choice.blocks, 2U);
-        const direct::PushCut cut = direct::push_cut_of(shape, choice, 1);
+        const direct::PushCut cut = direct::push_cut(shape, 1, choice.blocks / 2, choice.chunk);
         EXPECT_LE(cut.staging_bytes(), direct::staging_bytes(shape, wanted.parameters))
             << wanted.bytes << " B, " << shape.members << " members, " << choice.blocks << " blocks, "
             << choice.chunk;
@@ -156,7 +156,7 @@ TEST_F(DirectCollectiveChoice, RingsStayWithinTheStagingThatIsAllocated) {
         for (const unsigned most_blocks : {1U, 7U, 132U, 512U}) {
           const direct::DeviceLimits limits{.most_blocks = most_blocks, .lines = true, .peers = true};
           for (const direct::LaunchChoice& choice : direct::choices_for(shape, limits, wanted.parameters)) {
-            const direct::RingCut cut = direct::ring_cut_of(shape, choice, 1);
+            const direct::RingCut cut = direct::ring_cut(shape, 1, choice.blocks, choice.chunk);
             EXPECT_LE(cut.staging_bytes(), direct::staging_bytes(shape, wanted.parameters))
                 << kind << " of " << bytes << " B, " << members << " members, " << choice.blocks << " blocks";
             EXPECT_LE(cut.staging_bytes(), 256 * MiB);
@@ -205,7 +205,7 @@ TEST_F(DirectCollectiveChoice, KernelsAreLaunchedAsTheRoomAndTheFormLetThem) {
     const Flow wanted = flow("all-reduce", 16 * MiB, 4, words);
     for (const auto& choice : direct::choices_for(CollectiveShape::of(wanted), limits, wanted.parameters)) {
       found.insert(choice.dependent);
-      const auto each = moves_chunks(choice) ? direct::push_blocks_each : 1U;
+      const auto each = moves_chunks(choice) ? direct::chunk_blocks_each : 1U;
       most = std::max(most, choice.blocks / each);
     }
     return std::pair{found, most};

@@ -42,7 +42,7 @@ class RingThread : public ChunkThread<RingMemory> {
     each_index(cut_.sources(),
                [&](int, std::size_t i) { own().source[i] = input_element(call(turn), cut_.me, i); });
   }
-  bool peer_barrier(std::uint64_t call) {
+  bool meet(std::uint64_t call) {
     for (int other = 0; other < cut_.members; ++other)
       publish(node_.place(other).counts[worker_].arrivals[static_cast<std::size_t>(cut_.me)], call);
     for (int other = 0; other < cut_.members; ++other) {

@@ -48,11 +48,11 @@ struct PeerWork {
 enum class Division { one_shot, two_shot };
 
 /// `shape` from the side of member `me`, its buffers by this member's addresses, in member order. Null where a member
-/// has none. The parties are left out.
+/// has none. `peers` and `wait_limit` are left out.
 PeerWork peer_work(const CollectiveShape& shape, Division division, int me, const std::byte* const* sources,
                    std::byte* const* destinations);
 
-/// void(PeerWork, Launch) for any number of blocks up to most_blocks and up to peer_threads threads. A self_check is
+/// void(PeerWork, LaunchArguments) for any number of blocks up to most_blocks and up to peer_threads threads. A self_check is
 /// of int32.
 const void* peer_kernel(Combine combine, ElementType type, SelfCheck self_check);
 inline constexpr unsigned peer_threads = 512;

@@ -1,4 +1,4 @@
-// Protocol: how packets that carry their own flags make a collective. For kernels, and for threads that try it out.
+// Packet protocol: how packets that carry their own flags make a collective. Kernels use it, and threads that test it.
 #pragma once
 
 #include <cstdint>
@@ -21,8 +21,8 @@ namespace linkscope::direct {
 //   join()                 brings the worker's threads together, so that they look and send at one time
 //   agree(yes)             whether all threads of the worker say yes
 //   begin(turn)            told before each call; turns are counted from 1 within a launch
-//   call(turn)             the number of that call, counted through all launches; what follows from it is reckoned no earlier
-//                          than here, since it comes from memory: a launch's first loads set out before it is known
+//   call(turn)             the number of that call, counted through all launches; what follows from it is reckoned no
+//                          earlier than here, since it comes from memory: a launch's first loads set out before
 //   wait_for(late)         false: give up, one of these members is not coming, or others have given up
 // and, where traffic is one way,
 //   await_credits(turn)    false: give up. Until every target has read what lay where this call's packets go
@@ -31,14 +31,12 @@ namespace linkscope::direct {
 //
 // When may a place in the staging be written again? Each has one writer and one reader, workers of the same number, and
 // calls take the sets of places in turn (Staging).
-// - Paired traffic has two. A worker writes for call c + 2 when it has finished call c + 1, in which it received
-// something
-//   from that reader, which the reader sent in call c + 1, so after it had finished call c: every look at the place had
-//   returned, because the reader's way on depended on what it saw. The two sets are enough however far apart members start
-//   and however slow they are: nobody can be more than one call ahead.
-// - One way: nothing comes back, so the reader says by a credit, released after it has read, how far it is: with 2n
-// sets after
-//   every n-th call. A writer asks before it begins another n: those go where what lay is older than the last n.
+// - Paired traffic has two sets. A worker writes for call c + 2 when it has finished call c + 1. In that call it received
+//   something from the reader, who sent it after finishing call c: every look at the place had returned, because the
+//   reader's way on depended on what it saw. The two sets are enough however far apart members start and however slow
+//   they are: nobody can be more than one call ahead.
+// - One way: nothing comes back, so the reader says by a credit, released after it has read, how far it is: with 2n sets
+//   after every n-th call. A writer asks before it begins another n: those go where what lay is older than the last n.
 // A place's old flag is never taken for a new one: it is that of call c, the awaited one is that of c + sets, and all
 // places are written in every call. (Flags of 32 bits come round after 2^32 calls, and then still differ by that.)
 // Workers need no barrier among themselves: a kernel that repeats calls has some of them a call ahead of others, as it

@@ -1,5 +1,5 @@
-// Push protocol: how members that only ever store to one another sum up what is too large for packets. For kernels, and
-// for threads that try it out.
+// Push protocol: how members that only ever store to one another sum up what is too large for packets. Kernels use it,
+// and threads that test it.
 #pragma once
 
 #include <cstdint>
@@ -56,11 +56,11 @@ struct PushCut {
   /// Where in `owner`'s staging the chunk of that number from `from` goes: bytes from the staging's start.
   [[nodiscard]] constexpr Bytes place(int owner, int from, unsigned pair, std::uint64_t number) const {
     const auto others = static_cast<Bytes>(members - 1);
-    return (pair * others + peer_info(owner, from)) * seat_bytes() + (number - 1) % push_depth * chunk;
+    return (pair * others + seat(owner, from)) * seat_bytes() + (number - 1) % push_depth * chunk;
   }
-  /// Senders' places are that far apart, beginning with the member behind the owner.
   [[nodiscard]] constexpr Bytes seat_bytes() const { return push_depth * chunk; }
-  [[nodiscard]] constexpr Bytes peer_info(int owner, int from) const {
+  /// The number of the seat that `from` has in `owner`'s staging: the member behind the owner has the first.
+  [[nodiscard]] constexpr Bytes seat(int owner, int from) const {
     return static_cast<Bytes>(from > owner ? from - owner - 1 : from - owner - 1 + members);
   }
   /// Bytes of one member's staging.
@@ -119,10 +119,9 @@ constexpr PushCut push_cut(const CollectiveShape& shape, int me, unsigned pairs,
 //
 // Why nothing is overwritten too early:
 // - A place in the staging: by give_room, which scatterers wait for; both sides count the chunks through all calls.
-// - A reader's result: an owner stores a chunk's sum when all members' scatterers have told of their parts, so the
-// reader's
-//   too, which began this call after it had seen the former one's results complete. In place it has read, by then, what
-//   stood there: it was its part of that very chunk.
+// - A reader's result: an owner stores a chunk's sum when all members' scatterers have told of their parts. So has the
+//   reader's own, which began this call after it had seen the former one's results complete. In place it has read, by
+//   then, what stood there: it was its part of that very chunk.
 // - A member's own numbers, which its summer reads: its scatterer ends a call when its own summer has told.
 // Nobody waits forever: an owner waits for chunk n of everybody, a scatterer for room for chunk n that chunk n -
 // push_depth of the same owner leaves; so the lowest chunk that has not been summed up can always be sent by all.

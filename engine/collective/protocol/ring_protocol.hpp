@@ -1,5 +1,5 @@
-// Ring protocol: how members send chunks to the next member alone, by stores, until all have what is theirs. For
-// kernels, and for threads that try it out.
+// Ring protocol: how members send chunks to the next member alone, by stores, until all have what is theirs. Kernels use
+// it, and threads that test it.
 #pragma once
 
 #include <cstdint>
@@ -31,9 +31,7 @@ struct RingStep {
   std::uint64_t sent = 0;     ///< of all that it stores for the next one
   std::uint64_t placed = 0;   ///< of those, the one that goes to the staging
   /// What the next one has to have read before there is room for that.
-  [[nodiscard]] constexpr std::uint64_t device_limits() const {
-    return placed > ring_depth ? placed - ring_depth : 0;
-  }
+  [[nodiscard]] constexpr std::uint64_t room() const { return placed > ring_depth ? placed - ring_depth : 0; }
 };
 
 /// How a buffer is divided: shares that begin their way at different members (or the whole as one share), in chunks, of
@@ -147,18 +145,17 @@ constexpr RingCut ring_cut(const CollectiveShape& shape, int me, unsigned worker
 //   begin(turn)            told before each call; turns are counted from 1 within a launch
 //   call(turn)             the number of that call, counted through all launches
 //   meet(call)             until all members' workers of this number have come to the call. False: give up
-//   await(things, room)    until the member before has stored so many things here, and the next one has read so many of its
-//                          staging; 0: no matter. False: give up
+//   await(things, room)    until the member before has stored so many things here, and the next one has read so many
+//                          in its staging; 0: no matter. False: give up
 //   move(step)             loads, adds and stores
-//   tell(sent, read)       tells the next member that so many things have been stored for it, and the one before that so many
-//                          have been read here; 0: nothing
+//   tell(sent, read)       tells the next member that so many things have been stored for it, and the one before that
+//                          so many have been read here; 0: nothing
 //   end(call)              told when the result is there
 //
 // Why nothing is overwritten too early:
 // - A place in the staging: by what has been read, which is counted through all calls by both sides alike.
-// - A destination: the member that stores to it has met its owner in this call, so that one has ended the call before.
-// In place it
-//   has sent its own part of a chunk before the result of that chunk can come to it.
+// - A destination: the member that stores to it has met its owner in this call, so the owner has ended the call before.
+//   In place the owner has sent its own part of a chunk before the result of that chunk can come to it.
 // Nobody waits forever. Where shares are divided all make the same stops in the same order: the one that is least far
 // finds what it awaits sent, and room with two places or more. Along a chain the last one waits for nobody behind it.
 
@@ -169,12 +166,12 @@ constexpr void repeat_rings(Port& port, const RingCut& cut, std::uint64_t repeat
   for (std::uint64_t turn = 1; turn <= repeats; ++turn) {
     const std::uint64_t call = port.call(turn);
     port.begin(turn);
-    if (!port.peer_barrier(call)) return;
+    if (!port.meet(call)) return;
     for (std::uint32_t round = 0; round < rounds; ++round) {
       for (int stop = cut.first; stop <= cut.last; ++stop) {
         if (!cut.stops(stop)) continue;
         const RingStep step = cut.step(port.worker(), call, round, stop);
-        if (!port.await(step.awaited, step.device_limits())) return;
+        if (!port.await(step.awaited, step.room())) return;
         port.move(step);
         port.tell(step.sent, step.taken);
       }
