@@ -1,6 +1,7 @@
 // Algorithm: the ways in which a collective can be carried out by kernels that reach one another's memory.
 #pragma once
 
+#include <cstddef>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -27,23 +28,35 @@ enum class Algorithm {
   ring = 7,
 };
 
-inline constexpr Algorithm all_algorithms[] = {
-    Algorithm::one_shot,       Algorithm::two_shot,       Algorithm::one_shot_ll,   Algorithm::two_shot_ll,
-    Algorithm::one_shot_ll128, Algorithm::two_shot_ll128, Algorithm::two_shot_push, Algorithm::ring};
-
 /// Which kernels carry it out.
 enum class Family { peers, packets, pushes, rings };
-Family family_of(Algorithm algorithm);
 
-/// "two-shot-ll128".
-std::string_view name_of(Algorithm algorithm);
+struct AlgorithmRow {
+  Algorithm algorithm;
+  std::string_view name;
+  Family family;
+  std::optional<Format> format = {};  ///< of packets
+  Trips trips = Trips::one;
+  Division division = Division::one_shot;  ///< of peers
+};
+
+/// In the order of their numbers.
+inline constexpr AlgorithmRow all_algorithms[] = {
+    {Algorithm::one_shot, "one-shot", Family::peers},
+    {Algorithm::two_shot, "two-shot", Family::peers, {}, Trips::one, Division::two_shot},
+    {Algorithm::one_shot_ll, "one-shot-ll", Family::packets, Format::pairs},
+    {Algorithm::two_shot_ll, "two-shot-ll", Family::packets, Format::pairs, Trips::two},
+    {Algorithm::one_shot_ll128, "one-shot-ll128", Family::packets, Format::lines},
+    {Algorithm::two_shot_ll128, "two-shot-ll128", Family::packets, Format::lines, Trips::two},
+    {Algorithm::two_shot_push, "two-shot-push", Family::pushes},
+    {Algorithm::ring, "ring", Family::rings}};
+
+constexpr const AlgorithmRow& row_of(Algorithm algorithm) {
+  return all_algorithms[static_cast<std::size_t>(algorithm)];
+}
+
 /// Nothing for "auto". Throws Error{bad_input} for a word that names none.
 std::optional<Algorithm> read_algorithm(const std::string& word);
-
-/// Of algorithms with packets.
-std::optional<Format> format_of(Algorithm algorithm);
-Trips trips_of(Algorithm algorithm);
-Division division_of(Algorithm algorithm);
 
 /// Why that collective has no such algorithm; empty where it has.
 std::string no_such(const CollectiveShape& shape, Algorithm algorithm);

@@ -56,19 +56,16 @@ void DirectTransfer::require_resident(const LaunchChoice& choice, int sharing) c
                                       " runs " + std::to_string(resident) + " at once");
 }
 
-Layout DirectTransfer::layout_of(const LaunchChoice& choice) const {
-  const bool whole = whole_vectors(pieces_of(plan_->shape, choice.algorithm, index_));
-  return whole ? Layout::vectors : Layout::elements;
-}
-
 const void* DirectTransfer::kernel_of(const LaunchChoice& choice) const {
   const CollectiveShape& shape = plan_->shape;
   const Combine combine = combine_of(shape.kind);
   const SelfCheck self_check = plan_->stress.self_check;
-  switch (family_of(choice.algorithm)) {
+  const AlgorithmRow& row = row_of(choice.algorithm);
+  const bool whole = whole_vectors(pieces_of(shape, choice.algorithm, index_));
+  switch (row.family) {
     case Family::packets:
-      return packet_kernel(*format_of(choice.algorithm), trips_of(choice.algorithm), combine, shape.type,
-                           layout_of(choice), self_check);
+      return packet_kernel(*row.format, row.trips, combine, shape.type,
+                           whole ? Layout::vectors : Layout::elements, self_check);
     case Family::peers:
       return peer_kernel(combine, shape.type, self_check);
     case Family::pushes:
@@ -79,95 +76,87 @@ const void* DirectTransfer::kernel_of(const LaunchChoice& choice) const {
   return nullptr;
 }
 
-WaitLimits DirectTransfer::wait_limit() const {
-  return {ticks(plan_->stress.wait_limit), ticks(plan_->stress.jitter)};
-}
-
 void DirectTransfer::choose(const LaunchChoice& choice) {
   choice_ = choice;
   kernel_ = kernel_of(choice);
-  switch (family_of(choice.algorithm)) {
+  switch (row_of(choice.algorithm).family) {
     case Family::packets:
-      lay_packets();
+      work_ = packet_work();
       break;
     case Family::peers:
-      lay_peers();
+      work_ = peer_work();
       break;
     case Family::pushes:
-      lay_pushes();
+      work_ = push_work();
       break;
     case Family::rings:
-      lay_ring();
+      work_ = ring_work();
       break;
   }
   space_.clear(peer_buffers_.peers);
 }
 
-void DirectTransfer::lay_packets() {
-  const CollectiveShape& shape = plan_->shape;
-  const auto own = static_cast<std::size_t>(index_);
-  exchange_.peers = peer_buffers_.peers;
-  exchange_.pieces = pieces_of(shape, choice_.algorithm, index_);
-  exchange_.staging = staging_of(shape, choice_.algorithm);
-  exchange_.wait_limit = wait_limit();
-  if (peer_buffers_.sources[own] != nullptr)
-    exchange_.source = peer_buffers_.sources[own] + shape.input_offset(index_);
-  exchange_.destination = peer_buffers_.destinations[own];
+WaitLimits DirectTransfer::wait_limit() const {
+  return {ticks(plan_->stress.wait_limit), ticks(plan_->stress.jitter)};
 }
 
-void DirectTransfer::lay_peers() {
-  work_ = peer_work(plan_->shape, division_of(choice_.algorithm), index_, peer_buffers_.sources.data(),
-                    peer_buffers_.destinations.data());
-  work_.peers = peer_buffers_.peers;
-  work_.wait_limit = wait_limit();
-  if (arenas_.source != nullptr) work_.self_check.source = arenas_.source->data();
-  if (arenas_.destination != nullptr) work_.self_check.destination = arenas_.destination->data();
-}
-
-/// A push's shares start where the buffers do; only what a ring gathers in place lies behind that.
-ChunkWork DirectTransfer::chunk_work() const {
+const std::byte* DirectTransfer::own_source() const {
   const std::byte* source = peer_buffers_.sources[static_cast<std::size_t>(index_)];
-  if (source != nullptr) source += plan_->shape.input_offset(index_);
-  return {peer_buffers_.peers, wait_limit(), source, address_of(arenas_.source)};
+  return source == nullptr ? nullptr : source + plan_->shape.input_offset(index_);
 }
 
-void DirectTransfer::lay_pushes() {
+std::byte* DirectTransfer::destination_of(int member) const {
+  return peer_buffers_.destinations[static_cast<std::size_t>(member)];
+}
+
+PacketWork DirectTransfer::packet_work() const {
+  return {peer_buffers_.peers,
+          pieces_of(plan_->shape, choice_.algorithm, index_),
+          staging_of(plan_->shape, choice_.algorithm),
+          wait_limit(),
+          own_source(),
+          destination_of(index_)};
+}
+
+PeerWork DirectTransfer::peer_work() const {
+  PeerWork work = direct::peer_work(plan_->shape, row_of(choice_.algorithm).division, index_,
+                                    peer_buffers_.sources.data(), peer_buffers_.destinations.data());
+  work.peers = peer_buffers_.peers;
+  work.wait_limit = wait_limit();
+  work.self_check.source = address_of(arenas_.source);
+  work.self_check.destination = address_of(arenas_.destination);
+  return work;
+}
+
+ChunkWork DirectTransfer::chunk_work() const {
+  return {peer_buffers_.peers, wait_limit(), own_source(), address_of(arenas_.source)};
+}
+
+PushWork DirectTransfer::push_work() const {
   const CollectiveShape& shape = plan_->shape;
-  push_ = {chunk_work(), push_cut(shape, index_, choice_.blocks / 2, choice_.chunk)};
-  std::copy(peer_buffers_.destinations.begin(), peer_buffers_.destinations.end(), push_.destinations);
+  PushWork work{chunk_work(), push_cut(shape, index_, choice_.blocks / 2, choice_.chunk)};
+  std::copy(peer_buffers_.destinations.begin(), peer_buffers_.destinations.end(), work.destinations);
   if (shape.kind == CollectiveKind::reduce_scatter)
-    push_.destination_at = push_.cut.share * static_cast<Bytes>(index_);
+    work.destination_at = work.cut.share * static_cast<Bytes>(index_);
+  return work;
 }
 
-void DirectTransfer::lay_ring() {
+RingWork DirectTransfer::ring_work() const {
   const CollectiveShape& shape = plan_->shape;
-  const auto own = static_cast<std::size_t>(index_);
-  ring_ = {chunk_work(), ring_cut(shape, index_, choice_.blocks, choice_.chunk)};
-  ring_.destination = peer_buffers_.destinations[own];
-  ring_.next_destination = peer_buffers_.destinations[static_cast<std::size_t>(ring_.cut.next())];
-  const Bytes own_block = ring_.cut.share * static_cast<Bytes>(index_);
-  if (shape.kind == CollectiveKind::all_gather) ring_.source_at = own_block;
-  if (shape.kind == CollectiveKind::reduce_scatter) ring_.destination_at = own_block;
-}
-
-void* DirectTransfer::arguments() {
-  switch (family_of(choice_.algorithm)) {
-    case Family::packets:
-      return &exchange_;
-    case Family::peers:
-      return &work_;
-    case Family::pushes:
-      return &push_;
-    case Family::rings:
-      return &ring_;
-  }
-  return nullptr;
+  RingWork work{chunk_work(), ring_cut(shape, index_, choice_.blocks, choice_.chunk)};
+  work.destination = destination_of(index_);
+  work.next_destination = destination_of(work.cut.next());
+  const Bytes own_block = work.cut.share * static_cast<Bytes>(index_);
+  if (shape.kind == CollectiveKind::all_gather) work.source_at = own_block;
+  if (shape.kind == CollectiveKind::reduce_scatter) work.destination_at = own_block;
+  return work;
 }
 
 void DirectTransfer::enqueue(gpuStream_t stream, std::uint64_t repeats) {
   const bool at_once = plan_->form.launching == LaunchMode::in_kernel;
   LaunchArguments launch{at_once ? repeats : 1, choice_.dependent};
-  std::array<void*, 2> all{arguments(), &launch};
+  void* const work = std::visit([](auto& laid) -> void* { return &laid; }, work_);
+  std::array<void*, 2> all{work, &launch};
   const auto start = choice_.dependent == DependentLaunch::complete ? gpu::vendor::Start::complete
                                                                     : gpu::vendor::Start::programmatic;
   for (std::uint64_t made = 0; made < repeats; made += launch.calls) {
@@ -224,7 +213,7 @@ Bytes DirectTransfer::verified_bytes() const {
 void DirectTransfer::use(const Setting& setting) { choose(LaunchChoice::from(setting)); }
 
 std::vector<std::string> DirectTransfer::notes() const {
-  std::vector<std::string> notes{"algorithm " + std::string(name_of(choice_.algorithm))};
+  std::vector<std::string> notes{"algorithm " + std::string(row_of(choice_.algorithm).name)};
   if (plan_->form.launching != LaunchMode::in_kernel)
     notes.push_back("dependent launch: " + std::string(name_of(choice_.dependent)));
   if (plan_->stress.self_check == SelfCheck::on)

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <variant>
 #include <vector>
 
 #include "backend/gpu/transfer.hpp"
@@ -52,16 +53,18 @@ class DirectTransfer final : public gpu::GpuTransfer {
 
  private:
   void choose(const LaunchChoice& choice);
-  void lay_packets();
-  void lay_peers();
-  [[nodiscard]] ChunkWork chunk_work() const;
-  void lay_pushes();
-  void lay_ring();
   [[nodiscard]] const void* kernel_of(const LaunchChoice& choice) const;
-  [[nodiscard]] Layout layout_of(const LaunchChoice& choice) const;
-  void require_resident(const LaunchChoice& choice, int sharing) const;
-  [[nodiscard]] void* arguments();
+  // What the kernel of choice_ is given.
+  [[nodiscard]] PacketWork packet_work() const;
+  [[nodiscard]] PeerWork peer_work() const;
+  [[nodiscard]] ChunkWork chunk_work() const;
+  [[nodiscard]] PushWork push_work() const;
+  [[nodiscard]] RingWork ring_work() const;
   [[nodiscard]] WaitLimits wait_limit() const;
+  /// Where this member's input begins; null where it sends nothing.
+  [[nodiscard]] const std::byte* own_source() const;
+  [[nodiscard]] std::byte* destination_of(int member) const;
+  void require_resident(const LaunchChoice& choice, int sharing) const;
   [[nodiscard]] std::optional<Mismatch> lost_member(const Workspace::Notices& notices) const;
   [[nodiscard]] std::optional<Mismatch> verify_self_check(const Workspace::Notices& notices) const;
 
@@ -74,10 +77,7 @@ class DirectTransfer final : public gpu::GpuTransfer {
   CollectiveCheck check_;
   LaunchChoice choice_;
   const void* kernel_ = nullptr;
-  PacketWork exchange_;  ///< the arguments of packet kernels
-  PeerWork work_;        ///< of peer kernels
-  PushWork push_;        ///< of push kernels
-  RingWork ring_;        ///< of ring kernels
+  std::variant<PacketWork, PeerWork, PushWork, RingWork> work_;
 };
 
 }  // namespace linkscope::direct

@@ -58,8 +58,8 @@ Bytes bytes_sent(const CollectiveShape& shape, Algorithm algorithm) {
 /// Why the algorithm is out of the question; empty where it is not.
 std::string refusal(const CollectiveShape& shape, const DeviceLimits& limits, Algorithm algorithm) {
   if (std::string reason = no_such(shape, algorithm); !reason.empty()) return reason;
-  const std::string name(name_of(algorithm));
-  const auto format = format_of(algorithm);
+  const std::string name(row_of(algorithm).name);
+  const auto format = row_of(algorithm).format;
   if (!format) {
     if (shape.kind == CollectiveKind::barrier || limits.peers) return "";
     return name + " needs buffers that every member's kernels reach";
@@ -73,9 +73,9 @@ std::string refusal(const CollectiveShape& shape, const DeviceLimits& limits, Al
 
 bool worth_trying(const CollectiveShape& shape, const DeviceLimits& limits, Algorithm algorithm) {
   if (!refusal(shape, limits, algorithm).empty()) return false;
-  if (family_of(algorithm) == Family::pushes) return shape.bytes >= least_pushed;
-  if (family_of(algorithm) == Family::rings) return shape.bytes >= least_on_ring;
-  const auto format = format_of(algorithm);
+  if (row_of(algorithm).family == Family::pushes) return shape.bytes >= least_pushed;
+  if (row_of(algorithm).family == Family::rings) return shape.bytes >= least_on_ring;
+  const auto format = row_of(algorithm).format;
   if (!format) {
     const bool has_packets = refusal(shape, limits, Algorithm::one_shot_ll).empty();
     const bool divides = no_such(shape, Algorithm::two_shot).empty() && algorithm == Algorithm::one_shot;
@@ -84,7 +84,7 @@ bool worth_trying(const CollectiveShape& shape, const DeviceLimits& limits, Algo
   }
   const Bytes sent = bytes_sent(shape, algorithm);
   if (format == Format::pairs) return sent <= most_sent_in_pairs;
-  return sent <= (trips_of(algorithm) == Trips::two ? most_sent_in_two_trips : most_sent_in_lines);
+  return sent <= (row_of(algorithm).trips == Trips::two ? most_sent_in_two_trips : most_sent_in_lines);
 }
 
 LaunchChoice grid(Algorithm algorithm, std::uint64_t wanted_blocks, unsigned threads,
@@ -108,7 +108,7 @@ void add_packet_grids(std::vector<LaunchChoice>& choices, const CollectiveShape&
     unsigned packets_each;
   };
   const std::uint64_t threads_useful =
-      std::uint64_t{staging_of(shape, algorithm).packets} * packet_size(*format_of(algorithm)).threads;
+      std::uint64_t{staging_of(shape, algorithm).packets} * packet_size(*row_of(algorithm).format).threads;
   for (const PacketGrid& wanted : {PacketGrid{512, 1}, PacketGrid{256, 1}, PacketGrid{128, 1},
                                    PacketGrid{512, 2}, PacketGrid{512, 4}, PacketGrid{512, 8}}) {
     const auto threads = static_cast<unsigned>(
@@ -150,7 +150,7 @@ unsigned most_of(Family family, const DeviceLimits& limits) {
 /// From all that are resident down, as far as each has a chunk.
 void add_chunk_grids(std::vector<LaunchChoice>& choices, const Chunking& chunking, const DeviceLimits& limits,
                      Algorithm algorithm) {
-  const unsigned most = most_of(family_of(algorithm), limits);
+  const unsigned most = most_of(row_of(algorithm).family, limits);
   LaunchChoice choice;
   choice.algorithm = algorithm;
   choice.threads = chunk_threads;
@@ -172,7 +172,7 @@ void add_chunk_grids(std::vector<LaunchChoice>& choices, const Chunking& chunkin
 std::vector<LaunchChoice> grids(const CollectiveShape& shape, const DeviceLimits& limits,
                                 Algorithm algorithm) {
   std::vector<LaunchChoice> choices;
-  switch (family_of(algorithm)) {
+  switch (row_of(algorithm).family) {
     case Family::packets:
       add_packet_grids(choices, shape, limits, algorithm);
       break;
@@ -181,7 +181,7 @@ std::vector<LaunchChoice> grids(const CollectiveShape& shape, const DeviceLimits
       break;
     case Family::pushes:
     case Family::rings:
-      add_chunk_grids(choices, *chunking_of(shape, family_of(algorithm)), limits, algorithm);
+      add_chunk_grids(choices, *chunking_of(shape, row_of(algorithm).family), limits, algorithm);
       break;
   }
   return choices;
@@ -212,13 +212,13 @@ LaunchChoice fixed(LaunchChoice choice, const Parameters& parameters) {
 
 /// Why such a launch cannot be; empty where it can.
 std::string refusal(const CollectiveShape& shape, const DeviceLimits& limits, const LaunchChoice& choice) {
-  const Family family = family_of(choice.algorithm);
+  const Family family = row_of(choice.algorithm).family;
   if (choice.blocks > most_of(family, limits))
     return std::to_string(most_of(family, limits)) +
            " blocks at most: they wait for one another, so all must run at once";
   const auto chunking = chunking_of(shape, family);
   if (!chunking) return "";
-  const std::string name(name_of(choice.algorithm));
+  const std::string name(row_of(choice.algorithm).name);
   if (choice.blocks % chunking->blocks_each != 0)
     return name + " takes an even number of blocks: they work in pairs";
   if (choice.blocks / chunking->blocks_each * choice.chunk * chunking->places <= most_chunk_staging)
@@ -311,7 +311,8 @@ std::vector<LaunchChoice> choices_for(const CollectiveShape& shape, const Device
   const auto leave_out = [&](const std::string& reason) {
     if (reasons.find(reason) == std::string::npos) reasons += (reasons.empty() ? "" : "; ") + reason;
   };
-  for (const Algorithm algorithm : all_algorithms) {
+  for (const AlgorithmRow& row : all_algorithms) {
+    const Algorithm algorithm = row.algorithm;
     if (named && algorithm != *named) continue;
     if (const std::string reason = refusal(shape, limits, algorithm); !reason.empty()) {
       leave_out(reason);
@@ -351,10 +352,11 @@ Bytes staging_bytes(const CollectiveShape& shape, const Parameters& parameters) 
   const auto named = read_algorithm(parameters.word("algorithm", "auto"));
   const DeviceLimits anywhere{.most_blocks = most_blocks, .lines = true, .peers = true};
   Bytes most = 0;
-  for (const Algorithm algorithm : all_algorithms) {
-    if (family_of(algorithm) == Family::peers || !refusal(shape, anywhere, algorithm).empty()) continue;
+  for (const AlgorithmRow& row : all_algorithms) {
+    const Algorithm algorithm = row.algorithm;
+    if (row_of(algorithm).family == Family::peers || !refusal(shape, anywhere, algorithm).empty()) continue;
     if (named ? algorithm != *named : !worth_trying(shape, anywhere, algorithm)) continue;
-    const auto chunking = chunking_of(shape, family_of(algorithm));
+    const auto chunking = chunking_of(shape, row_of(algorithm).family);
     most = std::max(most, chunking ? chunk_staging(*chunking, parameters)
                                    : staging_of(shape, algorithm).bytes(shape.members));
   }

@@ -111,8 +111,8 @@ class DirectCollective : public WithGpus {
   template <class What>
   void each_algorithm(const What& what) const {
     for (const char* kind : kinds) {
-      for (const direct::Algorithm algorithm : direct::all_algorithms) {
-        Words words{{"algorithm", std::string(direct::name_of(algorithm))}};
+      for (const direct::AlgorithmRow& row : direct::all_algorithms) {
+        Words words{{"algorithm", std::string(row.name)}};
         if (method("direct-collective").supports(flow(kind, 960, words))) what(std::string(kind), words);
       }
     }

@@ -35,7 +35,7 @@ class DirectCollectiveChoice : public ::testing::Test {
     return "no such method";
   }
   [[nodiscard]] static bool moves_chunks(const direct::LaunchChoice& choice) {
-    const direct::Family family = direct::family_of(choice.algorithm);
+    const direct::Family family = direct::row_of(choice.algorithm).family;
     return family == direct::Family::pushes || family == direct::Family::rings;
   }
   [[nodiscard]] static std::set<direct::Algorithm> offered(const Flow& flow,
