@@ -9,7 +9,7 @@ namespace {
 using Kind = CollectiveKind;
 
 constexpr Extent many_sets = 8;
-/// Of staging with so many sets; what a credit takes is little beside what takes more.
+/// Larger staging has two sets: a credit takes little time beside a call that needs so much.
 constexpr Bytes most_for_many_sets = Bytes{64} << 20U;
 
 }  // namespace

@@ -58,7 +58,7 @@ constexpr const AlgorithmRow& row_of(Algorithm algorithm) {
 /// Nothing for "auto". Throws Error{bad_input} for a word that names none.
 std::optional<Algorithm> read_algorithm(const std::string& word);
 
-/// Why that collective has no such algorithm; empty where it has.
+/// Returns why that collective has no such algorithm, empty where it has one.
 std::string no_such(const CollectiveShape& shape, Algorithm algorithm);
 
 /// The pieces and the staging of an algorithm with packets. `me` does not matter for the staging.

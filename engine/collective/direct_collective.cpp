@@ -1,4 +1,4 @@
-// What a flow must have, and what becomes of it.
+// Which flows direct-collective supports, and who makes them ready.
 #include "collective/direct_collective.hpp"
 
 #include <utility>

@@ -30,11 +30,11 @@ class DirectCollective final : public ClassMethod {
   /// Beside `other`, with its mappings: for tests.
   DirectCollective(const DirectCollective& other, const StressOptions& stress);
 
-  /// Of a barrier, its latency.
+  /// Bandwidth, but latency for a barrier.
   [[nodiscard]] Quantity quantity_of(const Flow& flow) const override;
   [[nodiscard]] std::map<std::string, std::string> parameters() const override;
   [[nodiscard]] Support available() const override;
-  /// The same in every process: what depends on the GPUs that a process sees, connecting decides.
+  /// Answers the same in every process. DirectCommunicator decides what depends on the GPUs that a process sees.
   [[nodiscard]] Support supports(const Flow& flow) const override;
   [[nodiscard]] Reach reach() const override { return Reach::processes; }
   [[nodiscard]] std::vector<FlowPart> parts(const Flow& flow) const override {

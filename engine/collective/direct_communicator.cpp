@@ -32,7 +32,7 @@ bool buffers_may_be_mapped(const Flow& flow) {
                      [](const Endpoint& member) { return static_cast<bool>(gpu::has_ipc_handle(member)); });
 }
 
-/// Of no buffer: empty.
+/// Returns the handle as bytes, none of no buffer.
 std::string handle_of(gpu::GpuContext& context, const Buffer* buffer, const Rotation& rotation) {
   return buffer == nullptr ? std::string() : gpu::IpcExport::of(context, *buffer, rotation).text();
 }

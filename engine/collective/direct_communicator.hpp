@@ -14,8 +14,8 @@
 
 namespace linkscope::direct {
 
-/// Workspaces whose communicator is gone and which other processes may still map. They are freed when all processes have
-/// come to the next case (Backend::free_retired).
+/// Workspaces whose communicator is gone and which other processes may still map. They are freed when all processes
+/// have come to the next case (Backend::free_retired).
 using RetiredWorkspaces = std::vector<MemberWorkspace>;
 
 class DirectCommunicator final : public PreparedParts {
@@ -29,13 +29,13 @@ class DirectCommunicator final : public PreparedParts {
   DirectCommunicator& operator=(const DirectCommunicator&) = delete;
 
   [[nodiscard]] std::vector<Transfer*> transfers() const override;
-  /// Where members are in several processes: handles of the workspaces and, where kernels may work on them, the
-  /// buffers.
+  /// Gives handles of the workspaces where members are in several processes, and of the buffers where kernels may work
+  /// on them.
   [[nodiscard]] std::string export_handles() override;
   void import_handles(const std::vector<std::string>& exports) override;
 
  private:
-  /// What is known of every member once all processes have exported theirs.
+  /// A member, as all processes know it once they have exported theirs.
   struct PeerInfo {
     int device = 0;  ///< its GPU, by this process's count
     int multiprocessors = 1;
@@ -51,7 +51,7 @@ class DirectCommunicator final : public PreparedParts {
   [[nodiscard]] std::vector<PeerInfo> peer_infos(const std::vector<std::string>& exports) const;
   [[nodiscard]] static int sharing(const std::vector<PeerInfo>& peer_infos);
   [[nodiscard]] DeviceLimits device_limits(const std::vector<PeerInfo>& peer_infos) const;
-  /// Whether kernels of this process's can start so on its GPU.
+  /// Whether this process's kernels can be launched with vendor::Start::programmatic on that GPU.
   [[nodiscard]] bool starts_programmatically(int device) const;
   [[nodiscard]] bool lines_arrive(const std::vector<PeerInfo>& peer_infos) const;
   /// Whether all members' kernels reach all members' buffers, as every process sees it.

@@ -23,7 +23,7 @@ struct DirectOptions {
   static DirectOptions of(const Parameters& parameters);
 };
 
-/// What no plan can say: a method is made with them. The defaults are every run's.
+/// Options that no plan can set: tests make a method with them. The defaults are every run's.
 struct StressOptions {
   /// Numbers that differ from call to call, checked in the kernel (int32, out of place).
   SelfCheck self_check = SelfCheck::off;

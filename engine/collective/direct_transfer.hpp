@@ -16,7 +16,7 @@
 
 namespace linkscope::direct {
 
-/// What all members of a collective know alike.
+/// A collective, as all its members know it.
 struct CollectivePlan {
   CollectiveShape shape;
   DirectOptions form;
@@ -54,14 +54,14 @@ class DirectTransfer final : public gpu::GpuTransfer {
  private:
   void choose(const LaunchChoice& choice);
   [[nodiscard]] const void* kernel_of(const LaunchChoice& choice) const;
-  // What the kernel of choice_ is given.
+  // The arguments of the kernel of choice_.
   [[nodiscard]] PacketWork packet_work() const;
   [[nodiscard]] PeerWork peer_work() const;
   [[nodiscard]] ChunkWork chunk_work() const;
   [[nodiscard]] PushWork push_work() const;
   [[nodiscard]] RingWork ring_work() const;
   [[nodiscard]] WaitLimits wait_limit() const;
-  /// Where this member's input begins; null where it sends nothing.
+  /// The start of this member's input; null where it sends nothing.
   [[nodiscard]] const std::byte* own_source() const;
   [[nodiscard]] std::byte* destination_of(int member) const;
   void require_resident(const LaunchChoice& choice, int sharing) const;

@@ -1,4 +1,4 @@
-// Which algorithms and grids are tried for which collective.
+// choices_for(): the algorithms and grids that are tried for a collective.
 #include "collective/launch_choice.hpp"
 
 #include <algorithm>
@@ -13,7 +13,7 @@ namespace linkscope::direct {
 namespace {
 
 constexpr unsigned warp = 32;
-// Where trying is worth while: bytes that a member sends, flags and all.
+// Sizes at which trying is worth while: bytes that a member sends, with its flags.
 constexpr Bytes most_sent_in_pairs = MiB;
 constexpr Bytes most_sent_in_lines = 4 * MiB;
 constexpr Bytes most_sent_in_two_trips = 24 * MiB;
@@ -26,7 +26,7 @@ constexpr Bytes most_chunk_staging = 256 * MiB;
 constexpr Bytes push_chunk_sizes[] = {32 * KiB, 64 * KiB, 16 * KiB, 128 * KiB};
 constexpr Bytes ring_chunk_sizes[] = {128 * KiB, 64 * KiB, 256 * KiB, 32 * KiB, 16 * KiB};
 
-/// How algorithms that move chunks divide their work: chunks of a share are dealt out to workers.
+/// The division of work in algorithms that move chunks: workers take the chunks of a share in turn.
 struct Chunking {
   unsigned blocks_each = 1;      ///< of a worker
   std::span<const Bytes> sizes;  ///< of chunks, worth trying
@@ -55,7 +55,7 @@ Bytes bytes_sent(const CollectiveShape& shape, Algorithm algorithm) {
   return Bytes{staging.areas} * staging.place_bytes * static_cast<Bytes>(shape.members - 1);
 }
 
-/// Why the algorithm is out of the question; empty where it is not.
+/// Returns why the algorithm cannot be used at all, empty where it can.
 std::string refusal(const CollectiveShape& shape, const DeviceLimits& limits, Algorithm algorithm) {
   if (std::string reason = no_such(shape, algorithm); !reason.empty()) return reason;
   const std::string name(row_of(algorithm).name);
@@ -210,7 +210,7 @@ LaunchChoice fixed(LaunchChoice choice, const Parameters& parameters) {
   return choice;
 }
 
-/// Why such a launch cannot be; empty where it can.
+/// Returns why such a launch cannot be, empty where it can.
 std::string refusal(const CollectiveShape& shape, const DeviceLimits& limits, const LaunchChoice& choice) {
   const Family family = row_of(choice.algorithm).family;
   if (choice.blocks > most_of(family, limits))
@@ -336,7 +336,7 @@ std::vector<LaunchChoice> choices_for(const CollectiveShape& shape, const Device
 
 namespace {
 
-/// What any grid of add_chunk_grids can need, and any that parameters fix.
+/// Returns the most bytes that a grid of add_chunk_grids, or one that parameters fix, can need.
 Bytes chunk_staging(const Chunking& chunking, const Parameters& parameters) {
   const unsigned blocks = number(parameters, "blocks", most_blocks, most_blocks);
   const unsigned chunk = number(parameters, "chunk", static_cast<unsigned>(chunking.most()), MiB);

@@ -13,7 +13,7 @@
 
 namespace linkscope::direct {
 
-/// What the members' GPUs have in common: the same in every process.
+/// The properties that all members' GPUs have in common: the same in every process.
 struct DeviceLimits {
   /// Blocks that are resident at once on every member's GPU: a block waits for others, so no block may wait for its
   /// turn.
@@ -44,9 +44,9 @@ std::string_view name_of(DependentLaunch dependent);
 /// predecessor's end could keep out another member's kernel, for which that predecessor waits.
 unsigned crowd(const DeviceLimits& limits, DependentLaunch dependent);
 
-/// Which algorithms, grids and dependent launches to measure, best guess first; one where parameters fix it. The choices
-/// are generous: what is best is for the measurement to say. Throws Error{unsupported} for what the collective, the form
-/// or the GPUs do not have, Error{bad_input} for a grid that cannot be.
+/// Which algorithms, grids and dependent launches to measure, best guess first; one where parameters fix it. The
+/// choices are generous: what is best is for the measurement to say. Throws Error{unsupported} for what the collective,
+/// the form or the GPUs do not have, Error{bad_input} for a grid that cannot be.
 std::vector<LaunchChoice> choices_for(const CollectiveShape& shape, const DeviceLimits& limits,
                                       const Parameters& parameters);
 

@@ -19,7 +19,7 @@ enum class CollectiveKind { all_reduce, reduce, broadcast, reduce_scatter, all_g
 /// in: the input is where the output goes, as NCCL and MPI (MPI_IN_PLACE) have it.
 enum class InPlace { out, in };
 
-/// What the parameters of a collective flow ask for: `collective`, `type` (float32), `in_place` (no). The reduction is
+/// A collective as the parameters of its flow ask for it: `collective`, `type` (float32), `in_place` (no). The reduction is
 /// a sum.
 struct CollectiveShape {
   CollectiveKind kind = CollectiveKind::all_reduce;
@@ -39,7 +39,8 @@ struct CollectiveShape {
   /// Bytes from the start of the buffer that holds member `index`'s input to that input: in place it is among the
   /// output.
   [[nodiscard]] Bytes input_offset(int index) const;
-  /// The same to its output, as NCCL has it: in place a reduce-scatter's is the member's block of the input.
+  /// Bytes from the start of the buffer to the output, as NCCL has it: in place a reduce-scatter's is the member's block
+  /// of the input.
   [[nodiscard]] Bytes output_offset(int index) const;
   /// As TransferFacts::accumulates: a reduction in place finds the last call's result among its inputs.
   [[nodiscard]] bool accumulates() const;

@@ -1,4 +1,4 @@
-// What each kind of collective must leave where.
+// The result that each kind of collective must leave in each member's memory.
 #include "model/collective_check.hpp"
 
 #include <algorithm>

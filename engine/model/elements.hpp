@@ -8,7 +8,7 @@ namespace linkscope {
 
 enum class ElementType { float32, float16, bfloat16, int32 };
 
-/// What elements hold: a member's input, or the sum of all members' inputs.
+/// Elements hold a member's input, or the sum of all members' inputs.
 enum class Values { input, sum };
 
 /// A run of elements: which numbers, and from which index on.

@@ -14,8 +14,7 @@ enum class Side { source, destination };
 
 [[nodiscard]] inline Side other(Side side) { return side == Side::source ? Side::destination : Side::source; }
 
-/// Of one process: what it sends is in its source arena, what it gets comes into its destination arena; either may be
-/// null. Both processes' checks are armed with one seed. Messages on their way back hold another pattern: an end that
+/// One process sends from its source arena and receives into its destination arena; either may be null. Both processes' checks are armed with one seed. Messages on their way back hold another pattern: an end that
 /// got its own would be found out.
 class MessageCheck {
  public:

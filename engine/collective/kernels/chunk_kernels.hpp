@@ -10,7 +10,7 @@
 
 namespace linkscope::direct {
 
-/// What one member's share of one launch has in both.
+/// One member's share of one launch, as far as pushes and rings have it alike.
 struct ChunkWork {
   PeerTable peers;
   WaitLimits wait_limit;

@@ -50,7 +50,7 @@ struct BFloat16 {
   }
 };
 
-/// What `choose` says of the type's numbers, which it is given one of.
+/// Returns what `choose` returns for a number of that type.
 template <class Choose>
 const void* by_number(ElementType type, const Choose& choose) {
   switch (type) {

@@ -54,10 +54,10 @@ struct PairFormat {
   __device__ static void join() {}
 };
 
-/// A packet of one warp: 960 bytes in eight lines of 128 bytes. Each line holds 120 of them, and the call's number in its
-/// last 8 bytes. This rests on what vendor::lines_arrive_whole says: a warp's store of 16 bytes a thread to whole lines
-/// is seen line by line, or not yet (NVLink; NCCL counts on the same). Eight threads share a line and the eighth carries
-/// its flag: its own 16 bytes of data, words 0 and 1, are split between the two lines that it has a part in.
+/// A packet of one warp: 960 bytes in eight lines of 128 bytes. Each line holds 120 of them, and the call's number in
+/// its last 8 bytes. This rests on what vendor::lines_arrive_whole says: a warp's store of 16 bytes a thread to whole
+/// lines is seen line by line, or not yet (NVLink; NCCL counts on the same). Eight threads share a line and the eighth
+/// carries its flag: its own 16 bytes of data, words 0 and 1, are split between the two lines that it has a part in.
 struct LineFormat {
   static constexpr unsigned threads = 32;
   static constexpr unsigned load_bytes = 960;

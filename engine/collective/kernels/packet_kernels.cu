@@ -11,7 +11,7 @@
 namespace linkscope::direct {
 namespace {
 
-/// What the protocol asks of a worker (packet_protocol.hpp), for one thread or one warp.
+/// A Port of packet_protocol.hpp: one thread or one warp.
 template <class Form, class Number, class Ends>
 class PacketPort {
  public:

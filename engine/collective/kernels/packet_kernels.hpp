@@ -10,10 +10,9 @@
 
 namespace linkscope::direct {
 
-/// What carries the flags: 8 bytes, of which 4 are data (one thread's), or 128, of which 120 are (LL and LL128 as NCCL
-/// names them).
+/// A flag is carried by 8 bytes, of which 4 are data (one thread's), or by 128, of which 120 are: NCCL's LL and LL128.
 enum class Format { pairs, lines };
-/// How packets of a format are cut.
+/// The size of a format's packets.
 struct PacketSize {
   unsigned threads = 1;  ///< that share one
   unsigned load_bytes = 8;

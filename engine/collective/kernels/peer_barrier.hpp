@@ -82,7 +82,7 @@ class PeerWait {
     since_ = keep_waiting(&workspace_of(peers_, peers_.me), wait_limit, late, since_);
     return since_ != 0;
   }
-  /// What was waited for has come.
+  /// Says that the thing waited for has come.
   __device__ void over() {
     looks_ = 0;
     since_ = 0;

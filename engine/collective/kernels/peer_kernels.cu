@@ -27,7 +27,7 @@ __device__ void move_vectors(const PeerWork& work, int job, Bytes at, Bytes apar
   for (int d = first; d < first + count; ++d) store_vectors(work.destinations[d], at, apart, results);
 }
 
-/// The same element by element, for [begin, end): where there is no whole vector.
+/// Moves [begin, end) element by element, where there is no whole vector.
 template <Combine combine, class Number>
 __device__ void move_elements(const PeerWork& work, int job, Bytes begin, Bytes end) {
   using Stored = typename Number::Stored;

@@ -43,8 +43,8 @@ struct PeerWork {
   PeerSelfCheck self_check;
 };
 
-/// How the buffers of a collective are divided: one_shot: everybody makes what it needs; two_shot: everybody makes a
-/// share of what all need and gives it to all.
+/// one_shot: every member makes what it needs; two_shot: every member makes a share of what all need and gives it to
+/// all.
 enum class Division { one_shot, two_shot };
 
 /// `shape` from the side of member `me`, its buffers by this member's addresses, in member order. Null where a member
@@ -52,8 +52,8 @@ enum class Division { one_shot, two_shot };
 PeerWork peer_work(const CollectiveShape& shape, Division division, int me, const std::byte* const* sources,
                    std::byte* const* destinations);
 
-/// void(PeerWork, LaunchArguments) for any number of blocks up to most_blocks and up to peer_threads threads. A self_check is
-/// of int32.
+/// void(PeerWork, LaunchArguments) for any number of blocks up to most_blocks and up to peer_threads threads. A
+/// self_check is of int32.
 const void* peer_kernel(Combine combine, ElementType type, SelfCheck self_check);
 inline constexpr unsigned peer_threads = 512;
 /// Bytes that one thread moves at a time.

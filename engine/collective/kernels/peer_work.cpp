@@ -1,4 +1,4 @@
-// What a member of each kind of collective loads from whom and stores to whom.
+// peer_work(): the loads and stores of one member, for each kind of collective.
 #include "collective/kernels/peer_kernels.hpp"
 
 namespace linkscope::direct {
@@ -60,7 +60,7 @@ class WorkLayout {
   }
 
  private:
-  /// Of the share that begins at begin_, up to the buffers' end.
+  /// Bytes of the share that begins at begin_, up to the buffers' end.
   [[nodiscard]] Bytes part_of(Bytes total) const {
     return begin_ >= total ? 0 : (total - begin_ < piece_ ? total - begin_ : piece_);
   }

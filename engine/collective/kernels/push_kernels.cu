@@ -4,7 +4,7 @@
 namespace linkscope::direct {
 namespace {
 
-/// What the protocol asks of a worker (push_protocol.hpp), for one block. Thread t speaks with member t.
+/// A Port of push_protocol.hpp: one block. Thread t speaks with member t.
 template <class Number, SelfCheck self_check>
 class PushPort : public ChunkPort<Number, self_check, PushWork> {
   using Base = ChunkPort<Number, self_check, PushWork>;

@@ -4,7 +4,7 @@
 namespace linkscope::direct {
 namespace {
 
-/// What the protocol asks of a worker (ring_protocol.hpp), for one block. A lost member is named at the barrier, where
+/// A Port of ring_protocol.hpp: one block. A lost member is named at the barrier, where
 /// all wait for all: elsewhere one may be late because another is.
 template <class Number, SelfCheck self_check>
 class RingPort : public ChunkPort<Number, self_check, RingWork> {
@@ -26,11 +26,11 @@ class RingPort : public ChunkPort<Number, self_check, RingWork> {
   }
   __device__ bool meet(std::uint64_t call) { return peer_barrier(work_.peers, barrier_wait_, call); }
 
-  __device__ bool await(std::uint64_t things, std::uint64_t room) {
+  __device__ bool await(std::uint64_t things, std::uint64_t read) {
     bool fine = true;
     const std::uint64_t* count = row_of(cut().me) + threadIdx.x;
     if (threadIdx.x == from_previous) fine = Base::has_come(count, things, cut().previous());
-    if (threadIdx.x == from_next) fine = Base::has_come(count, room, cut().next());
+    if (threadIdx.x == from_next) fine = Base::has_come(count, read, cut().next());
     return Base::all_fine(fine);
   }
 
@@ -57,11 +57,11 @@ class RingPort : public ChunkPort<Number, self_check, RingWork> {
   }
 
  private:
-  // What a member's row of credits counts, and which thread sees to it.
+  // A member's row of credits has two counts, each of which one thread watches.
   static constexpr unsigned from_previous = 0;  ///< things that the member before has stored
   static constexpr unsigned from_next = 1;      ///< those of the next one's staging that it has read
 
-  /// Where a step's data come from and go to.
+  /// The addresses that a step's data come from and go to.
   struct Places {
     __device__ Places(const RingPort& port, const RingStep& step) {
       const RingWork& work = port.work_;
@@ -86,7 +86,7 @@ class RingPort : public ChunkPort<Number, self_check, RingWork> {
     return Base::staging(member, cut().place(worker(), number));
   }
 
-  /// What was sent comes first: a sum is made in the order of the ring, the same for everybody.
+  /// Adds its own part to what was sent: a sum is made in the order of the ring, the same for everybody.
   __device__ static void add_up(const Places& places, Bytes bytes) {
     const Bytes apart = blockDim.x * vector_bytes;
     const auto from = [&](int source) { return source == 0 ? places.staged : places.from; };

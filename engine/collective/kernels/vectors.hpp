@@ -67,7 +67,7 @@ __device__ void sum_vectors(const From& from, int count, Bytes at, Bytes apart, 
   }
 }
 
-/// The same of one element.
+/// The sum of one element over all sources.
 template <class Number, class From>
 __device__ typename Number::Stored sum_element(const From& from, int count, Bytes at) {
   typename Number::Wide sum{};

@@ -31,11 +31,13 @@ namespace linkscope::direct {
 //
 // When may a place in the staging be written again? Each has one writer and one reader, workers of the same number, and
 // calls take the sets of places in turn (Staging).
-// - Paired traffic has two sets. A worker writes for call c + 2 when it has finished call c + 1. In that call it received
+// - Paired traffic has two sets. A worker writes for call c + 2 when it has finished call c + 1. In that call it
+// received
 //   something from the reader, who sent it after finishing call c: every look at the place had returned, because the
 //   reader's way on depended on what it saw. The two sets are enough however far apart members start and however slow
 //   they are: nobody can be more than one call ahead.
-// - One way: nothing comes back, so the reader says by a credit, released after it has read, how far it is: with 2n sets
+// - One way: nothing comes back, so the reader says by a credit, released after it has read, how far it is: with 2n
+// sets
 //   after every n-th call. A writer asks before it begins another n: those go where what lay is older than the last n.
 // A place's old flag is never taken for a new one: it is that of call c, the awaited one is that of c + sets, and all
 // places are written in every call. (Flags of 32 bits come round after 2^32 calls, and then still differ by that.)

@@ -22,7 +22,7 @@ constexpr int member_after(int me, int step, int members) {
   return member < members ? member : member - members;
 }
 
-/// What becomes of what members send: one sum, or a piece of its own for each.
+/// The members' data become one sum, or a piece of its own for each.
 enum class Combine { sum, copy };
 
 constexpr Combine combine_of(CollectiveKind kind) {
@@ -104,7 +104,7 @@ constexpr Pieces one_shot_pieces(const CollectiveShape& shape, int me) {
   return pieces;
 }
 
-/// What a thread moves with one instruction.
+/// A thread moves so much with one instruction.
 inline constexpr Bytes vector_bytes = 16;
 
 /// Bytes of each member's share where a buffer is divided among all: whole vectors, so that every share starts on one.

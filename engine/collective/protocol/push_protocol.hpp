@@ -13,7 +13,7 @@ namespace linkscope::direct {
 /// Chunks of one member and pair that fit into the staging of the one that sums them up.
 inline constexpr unsigned push_depth = 3;
 
-/// How a sum is divided: a share for each member to sum up, shares in chunks, of which pair p of each member has every
+/// A sum's division: a share for each member to sum up, shares in chunks, of which pair p of each member has every
 /// `pairs`-th. The same in all members but for `me` and what follows from it.
 struct PushCut {
   int members = 1;
@@ -53,7 +53,7 @@ struct PushCut {
                                                std::uint32_t round) const {
     return (call - 1) * rounds(owner, pair) + round + 1;
   }
-  /// Where in `owner`'s staging the chunk of that number from `from` goes: bytes from the staging's start.
+  /// Bytes from the start of `owner`'s staging to the place of that chunk of member `from`.
   [[nodiscard]] constexpr Bytes place(int owner, int from, unsigned pair, std::uint64_t number) const {
     const auto others = static_cast<Bytes>(members - 1);
     return (pair * others + seat(owner, from)) * seat_bytes() + (number - 1) % push_depth * chunk;
@@ -67,8 +67,8 @@ struct PushCut {
   [[nodiscard]] constexpr Bytes staging_bytes() const {
     return Bytes{pairs} * static_cast<Bytes>(members - 1) * seat_bytes();
   }
-  /// Whom this member tells that its sums are there: itself too, as its next numbers wait until the last have been
-  /// read.
+  /// The members that this one tells that its sums are there: itself too, because its next numbers wait until the last
+  /// have been read.
   [[nodiscard]] constexpr MemberSet told() const { return readers | only(me); }
   [[nodiscard]] constexpr MemberSet awaited() const { return results | only(me); }
 };
@@ -105,7 +105,7 @@ constexpr PushCut push_cut(const CollectiveShape& shape, int me, unsigned pairs,
 //   begin(turn)            told before each call; turns are counted from 1 within a launch
 //   call(turn)             the number of that call, counted through all launches
 // of a scatterer
-//   await_room(call, round)        until every owner's staging has room for this pair's chunk of that round. False: give up
+//   await_room(call, round)        until every owner's staging has room for the pair's chunk of that round. False: give up
 //   push(owner, place, piece)      stores this member's part of it there
 //   tell_chunks(call, round)       tells the owners, and its own summer, that all of it has been stored
 //   await_results(call)            until all `awaited` have told theirs. False: give up
@@ -117,7 +117,7 @@ constexpr PushCut push_cut(const CollectiveShape& shape, int me, unsigned pairs,
 //   give_room(call, round)         tells the others that their parts have been read
 //   tell_results(call)             tells all `told` that this call's sums have been stored
 //
-// Why nothing is overwritten too early:
+// Nothing is overwritten too early:
 // - A place in the staging: by give_room, which scatterers wait for; both sides count the chunks through all calls.
 // - A reader's result: an owner stores a chunk's sum when all members' scatterers have told of their parts. So has the
 //   reader's own, which began this call after it had seen the former one's results complete. In place it has read, by

@@ -1,5 +1,5 @@
-// Ring protocol: how members send chunks to the next member alone, by stores, until all have what is theirs. Kernels use
-// it, and threads that test it.
+// Ring protocol: how members send chunks to the next member alone, by stores, until all have what is theirs. Kernels
+// use it, and threads that test it.
 #pragma once
 
 #include <cstdint>
@@ -12,10 +12,10 @@ namespace linkscope::direct {
 /// Chunks of one worker that fit into the staging of the member they are sent to.
 inline constexpr unsigned ring_depth = 3;
 
-/// Where a member has the data of a stop from: its own source; that and what the one before has sent; the result, which
-/// the one before has stored.
+/// A member takes the data of a stop from its own source; from that and what the member before has sent; or from the
+/// result, which the member before has stored.
 enum class RingTakes { own, staged_and_own, result };
-/// Where it stores them for the next one.
+/// It stores them for the next member in these places.
 enum class RingGives { nothing, staging, result };
 
 /// One chunk's stop at one member. Numbers count from 1 through all calls of a worker; 0: nothing to wait for, or to
@@ -30,11 +30,13 @@ struct RingStep {
   std::uint64_t taken = 0;    ///< of those, the one in the staging that is read here
   std::uint64_t sent = 0;     ///< of all that it stores for the next one
   std::uint64_t placed = 0;   ///< of those, the one that goes to the staging
-  /// What the next one has to have read before there is room for that.
-  [[nodiscard]] constexpr std::uint64_t room() const { return placed > ring_depth ? placed - ring_depth : 0; }
+  /// The chunk that the next member must have read before `placed` has a place.
+  [[nodiscard]] constexpr std::uint64_t read_before() const {
+    return placed > ring_depth ? placed - ring_depth : 0;
+  }
 };
 
-/// How a buffer is divided: shares that begin their way at different members (or the whole as one share), in chunks, of
+/// A buffer's division: shares that begin their way at different members (or the whole as one share), in chunks, of
 /// which worker w of each member has every `workers`-th. The same in all members but for `me`.
 ///
 /// A chunk of share s comes to member s + 1 first (stop 0) and goes from member to member. Up to stop n - 1, at member
@@ -76,7 +78,7 @@ struct RingCut {
     const auto all = static_cast<std::uint32_t>((length(0) + chunk - 1) / chunk);
     return all > worker ? (all - worker + workers - 1) / workers : 0;
   }
-  /// Of which share a chunk is that stops here; `shares` or more: none is.
+  /// The share whose chunks stop here; `shares` or more: no chunk does.
   [[nodiscard]] constexpr int share_at(int stop) const { return (me + 2 * members - 1 - stop) % members; }
   [[nodiscard]] constexpr bool stops(int stop) const { return share_at(stop) < shares; }
 
@@ -91,7 +93,7 @@ struct RingCut {
     step.at = begin + at;
     step.bytes = at >= whole ? 0 : (whole - at < chunk ? whole - at : chunk);
     step.keeps = keeps && stop == ends;
-    // What is stored for the next one at stop k is numbered by k, among `last - first` of each round.
+    // Stop k numbers what it stores for the next member by k, among `last - first` of each round.
     const std::uint64_t done = (call - 1) * rounds(worker) + round;
     const auto number = [&](int sent_at, int end) -> std::uint64_t {
       if (shares == 1) return done + 1;
@@ -111,7 +113,7 @@ struct RingCut {
     return step;
   }
 
-  /// Where in the staging the chunk of that number is: bytes from the staging's start.
+  /// Bytes from the staging's start to the chunk of that number.
   [[nodiscard]] constexpr Bytes place(unsigned worker, std::uint64_t number) const {
     return (Bytes{worker} * ring_depth + (number - 1) % ring_depth) * chunk;
   }
@@ -145,14 +147,14 @@ constexpr RingCut ring_cut(const CollectiveShape& shape, int me, unsigned worker
 //   begin(turn)            told before each call; turns are counted from 1 within a launch
 //   call(turn)             the number of that call, counted through all launches
 //   meet(call)             until all members' workers of this number have come to the call. False: give up
-//   await(things, room)    until the member before has stored so many things here, and the next one has read so many
+//   await(things, read)    until the member before has stored so many things here, and the next one has read so many
 //                          in its staging; 0: no matter. False: give up
 //   move(step)             loads, adds and stores
 //   tell(sent, read)       tells the next member that so many things have been stored for it, and the one before that
 //                          so many have been read here; 0: nothing
 //   end(call)              told when the result is there
 //
-// Why nothing is overwritten too early:
+// Nothing is overwritten too early:
 // - A place in the staging: by what has been read, which is counted through all calls by both sides alike.
 // - A destination: the member that stores to it has met its owner in this call, so the owner has ended the call before.
 //   In place the owner has sent its own part of a chunk before the result of that chunk can come to it.
@@ -171,7 +173,7 @@ constexpr void repeat_rings(Port& port, const RingCut& cut, std::uint64_t repeat
       for (int stop = cut.first; stop <= cut.last; ++stop) {
         if (!cut.stops(stop)) continue;
         const RingStep step = cut.step(port.worker(), call, round, stop);
-        if (!port.await(step.awaited, step.room())) return;
+        if (!port.await(step.awaited, step.read_before())) return;
         port.move(step);
         port.tell(step.sent, step.taken);
       }

@@ -12,7 +12,7 @@ namespace linkscope::direct {
 inline constexpr unsigned most_blocks = 512;
 inline constexpr std::size_t notice_words = 32;
 
-/// What stands at the start of every workspace, zero at first. Peers write `notices.poison`, `arrivals` and `credits`;
+/// The start of every workspace, zero at first. Peers write `notices.poison`, `arrivals` and `credits`;
 /// the rest is its own member's. Calls are counted from 1 by the kernels themselves, block by block, in `calls`: so a
 /// graph that is launched again counts on, and no host need know how far the others are.
 struct Workspace {
@@ -25,7 +25,7 @@ struct Workspace {
     std::uint64_t unused[notice_words - 5];
   };
 
-  /// Where the others' notices are, for the member that gives up; by member, own included. Written by the host.
+  /// All members' notices, own included, which the member that gives up writes. The host fills it in.
   struct NoticeBoard {
     std::uint64_t members;
     Notices* notices[most_members];
@@ -41,7 +41,7 @@ struct Workspace {
   NoticeBoard book;
 };
 
-/// Where packets are behind it.
+/// Packets begin so many bytes behind the workspace's start.
 inline constexpr Extent packets_offset = (sizeof(Workspace) + 4095) / 4096 * 4096;
 
 /// Staging for packets: for each of `sets` calls in turn, `areas` areas of one place per member and packet. Two sets do
@@ -56,7 +56,7 @@ struct Staging {
   [[nodiscard]] constexpr Bytes bytes(int members) const {
     return Bytes{sets} * areas * static_cast<Bytes>(members) * place_bytes;
   }
-  /// Of what member `from` sends in `call`, from the start of the receiver's workspace.
+  /// Bytes from the start of the receiver's workspace to what member `from` sends in `call`.
   [[nodiscard]] constexpr Extent offset(int members, std::uint64_t call, Extent area, int from) const {
     const Extent set = (static_cast<Extent>(call) & (sets - 1)) * areas + area;
     return packets_offset + (set * static_cast<Extent>(members) + static_cast<Extent>(from)) * place_bytes;
@@ -77,7 +77,7 @@ struct PeerTable {
   std::byte* workspaces[most_members] = {};
 };
 
-/// How long kernels wait for a member, and how much jitter they inject: ticks of the device's clock.
+/// Limits in ticks of the device's clock: how long kernels wait for a member, and how much jitter they inject.
 struct WaitLimits {
   std::uint64_t ticks = 0;
   std::uint64_t jitter = 0;  ///< calls begin up to about this much later, by chance; 0: at once
@@ -88,17 +88,18 @@ struct WaitLimits {
 /// the end of this one. The numbers stand in rows (setting `dependent_launch`) and do not change.
 enum class DependentLaunch { complete = 0, programmatic = 1, early = 2 };
 
-/// What one launch is to do.
+/// One launch: how many calls it makes, and when its successor may start.
 struct LaunchArguments {
   std::uint64_t calls = 1;
   DependentLaunch dependent = DependentLaunch::complete;
 };
 
-/// How data are aligned: in whole vectors, or anyhow, element by element.
+/// Data are aligned in whole vectors, or are moved element by element.
 enum class Layout { vectors, elements };
 
-/// on: numbers come from the call's number and are checked in the kernel, so that what is left from an earlier call is
-/// found. Of int32 alone.
+/// on: numbers (int32) come from the call's number and are checked in the kernel, so that data of an earlier call is
+/// found even among calls that one kernel makes. It stresses the kernels in tests; every run calls them with new inputs
+/// instead (CaseMeasurement::one_by_one), which NCCL's and MPI's calls can be checked by too.
 enum class SelfCheck { off, on };
 
 }  // namespace linkscope::direct
