@@ -41,8 +41,8 @@ struct WrongWord {
   std::uint64_t row = 0;
 };
 
-/// A particle as a rank stores it, 136 bytes: what a message has column by column (6 int32, 12 double, 16 char). Of
-/// particle `id` every byte follows from `id` and the seed (particle_of()); `id` stands in whole[0..1].
+/// A particle as a rank stores it, 136 bytes, which a message has column by column (6 int32, 12 double, 16 char). Every
+/// byte of particle `id` follows from `id` and the seed (particle_word()); `id` stands in whole[0..1].
 struct Particle {
   std::int32_t whole[6];
   double real[12];
@@ -50,21 +50,26 @@ struct Particle {
 };
 static_assert(sizeof(Particle) == 136);
 
-/// Particles that go to one neighbour in a pass.
+/// Says how many particles go to one neighbour in a pass.
 struct Departure {
   int peer = 0;
   std::uint64_t count = 0;
 };
 
-/// Calls are made in order, by one thread at a time: the rank's, or while that is idle the one that fills and checks. Those that enqueue work on a device return before it is done, and
-/// synchronise() waits for it. Each throws Error{broken} with the vendor's words.
+/// Calls are made in order, by one thread at a time: the rank's, or while that is idle the one that fills and checks. Calls
+/// that enqueue work on a device return before it is done, and synchronise() waits for it. Each throws Error{broken} with
+/// the vendor's words.
 class Packer {
  public:
   virtual ~Packer() = default;
 
-  /// One launch for each.
+  /// Copies each by one launch.
   virtual void copy(const std::vector<PackedRows>& rows) = 0;
   virtual void synchronise() = 0;
+  /// Whether all that was enqueued is done.
+  [[nodiscard]] virtual bool idle() = 0;
+  /// Moves a whole message, as the device's copy engine does (memcpy, cudaMemcpyAsync).
+  virtual void move(std::byte* to, const std::byte* from, Bytes bytes) = 0;
 
   virtual void fill(const GridBox& box, std::uint64_t seed) = 0;
   virtual void poison(const GridBox& box) = 0;
@@ -85,10 +90,10 @@ class Packer {
   /// As the application's kernel does: pushes (peer, index) of each particle of store[from, from + all departures) to
   /// a queue with atomics, those of the first departure first in the store.
   virtual void fill_queue(std::uint64_t from, const std::vector<Departure>& departures) = 0;
-  /// How many of the queue go to `peer`.
-  [[nodiscard]] virtual std::uint64_t queued(int peer) = 0;
-  /// Packs those into a message at `to`: their number and 0 as int32, then column by column.
-  virtual void pack_particles(const Particle* store, int peer, std::byte* to) = 0;
+  /// Packs the particles of the queue that go to `departure`'s peer into a message at `to`: their number and 0 as int32,
+  /// then column by column. Returns their number, and packs none where it is not departure's count.
+  [[nodiscard]] virtual std::uint64_t pack_particles(const Particle* store, const Departure& departure,
+                                                     std::byte* to) = 0;
   /// Appends the `count` particles of a message to `store` at `at`; the number that the message itself says.
   [[nodiscard]] virtual std::uint64_t unpack_particles(Particle* store, std::uint64_t at,
                                                        const std::byte* message, std::uint64_t count) = 0;

@@ -1,6 +1,7 @@
 // Schedule: what the ranks of an application send one another, phase by phase, and what they pack it from.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -28,6 +29,7 @@ struct HaloExchange {
 };
 
 enum class NumberType { int32, int64, float64 };
+inline constexpr std::size_t number_types = 3;
 constexpr Bytes bytes_of(NumberType type) {
   return type == NumberType::int32 ? sizeof(std::int32_t) : sizeof(std::int64_t);
 }

@@ -1,4 +1,4 @@
-// Transport: how the messages of one rank reach the others, by one interface.
+// Transport: how the messages of one rank reach the others.
 #pragma once
 
 #include <cstddef>
@@ -22,29 +22,27 @@ struct ArrivedMessage {
 
 /// Calls are made by the rank's one thread. Each throws Error{broken} where the interface fails, and where another rank
 /// of this process has given up (Transport::give_up()). Peers are ranks of the schedule; messages between two ranks
-/// arrive in the order in which they were sent.
+/// arrive in the order in which they were sent, in the receiver's slot for that peer (workload/message_slots.hpp).
+/// `offset` is that of a message in its slot.
 class Transport {
  public:
   virtual ~Transport() = default;
   [[nodiscard]] virtual MessageOrder order() const { return MessageOrder::host; }
 
-  /// Where a message to `peer` is packed: the rank's own buffer, or where the interface can store into it the peer's.
-  /// May wait until the peer has unpacked what was there. `offset`: of the message among those of its phase to `peer`.
-  [[nodiscard]] virtual std::byte* outgoing(int peer, Bytes offset, Bytes bytes) = 0;
-  /// Where a message from `peer` is found once it has come.
-  [[nodiscard]] virtual const std::byte* incoming(int peer, Bytes offset) = 0;
-
+  /// Where a message to `peer` is packed: in the rank's own slot, or where the interface can store into it in the
+  /// peer's. May wait until the peer has unpacked what was there.
+  [[nodiscard]] virtual std::byte* outgoing(int peer, Bytes offset) = 0;
   /// Posts a receive of at most `bytes` from `peer`.
   virtual void receive(int peer, Bytes offset, Bytes bytes) = 0;
-  /// Begins to send what was packed at outgoing(peer, offset, bytes).
+  /// Begins to send what was packed at outgoing(peer, offset).
   virtual void send(int peer, Bytes offset, Bytes bytes) = 0;
-  /// Waits for all that was begun: sends and receives (MessageOrder::device: has the stream wait). After it, incoming() may be
-  /// unpacked.
+  /// Waits for all sends and receives that were begun (MessageOrder::device: has the stream wait). After it, messages
+  /// may be unpacked.
   virtual void wait() = 0;
-  /// What was unpacked may be overwritten by the peers from now on.
+  /// Lets the peers overwrite what was unpacked.
   virtual void unpacked() {}
 
-  /// Particles: the schedule's phase whose messages come next. Every rank calls it, those without messages too.
+  /// Particles: names the schedule's phase whose messages come next. Every rank calls it, those without messages too.
   virtual void begin_phase(std::size_t /*loop*/, std::size_t /*phase*/) {}
   /// Particles: begins to send from `from`, memory that the rank has allocated itself and keeps until sent(). Never
   /// waits for the peer: that may wait to send as well.
@@ -54,9 +52,9 @@ class Transport {
   /// A message that has come for a posted receive, if there is one; its receive is over.
   [[nodiscard]] virtual std::optional<ArrivedMessage> arrived() = 0;
   /// Takes back receives that nobody will send for.
-  virtual void cancel() = 0;
+  virtual void cancel() {}
 
-  /// `numbers`: `what.count` of them, of each rank; reduced in place. With none a barrier.
+  /// Reduces the `what.count` `numbers` of each rank in place. With none it is a barrier.
   virtual void collective(const SmallCollective& what, void* numbers) = 0;
   /// Begins an all-reduce (sum) of int64, of which reduced() says whether it is over. One at a time.
   virtual void begin_reduce(std::int64_t* numbers, int count) = 0;
@@ -65,8 +63,9 @@ class Transport {
   /// Seconds so far in which it copied messages to or from other memory, on their way to a library that takes no other.
   [[nodiscard]] virtual Seconds copied() const { return 0; }
 
-  /// Makes the other ranks of this process, which may be waiting, throw. Called by any thread; must not throw.
-  virtual void give_up() noexcept = 0;
+  /// Makes the other ranks of this process, which may be waiting, throw. Called by any thread. Ranks of other processes
+  /// learn it otherwise.
+  virtual void give_up() noexcept {}
 };
 
 }  // namespace linkscope

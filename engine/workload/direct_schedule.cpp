@@ -2,8 +2,9 @@
 
 #include <set>
 #include <string>
+#include <vector>
 
-#include "workload/thread_transport.hpp"
+#include "workload/direct_transport.hpp"
 
 namespace linkscope::workload {
 namespace {
@@ -33,20 +34,21 @@ std::unique_ptr<PreparedParts> HostDirectSchedule::assemble(const Flow& flow,
     for (const int cpu : context_->workers(worker_of(flow, part.index).device.index).cpus()) cpus.insert(cpu);
   }
   const auto policy = cpus.size() < own.size() ? host::SpinPolicy::yield : host::SpinPolicy::spin_first;
-  const int ranks = flow.schedule->ranks;
-  const auto memory = std::make_shared<const BoardMemory>(RankBoard::bytes(ranks));
-  const auto mailboxes = std::make_shared<Mailboxes>(static_cast<std::size_t>(ranks));
+  const auto board = std::make_shared<const BoardMemory>(flow.schedule->ranks);
+  const std::vector<MessageSlots> slots = slots_of_ranks(*flow.schedule);
+  std::vector<std::byte*> bases;
+  for (const LocalPart& part : own) bases.push_back(part.arenas.destination->data());
   auto parts = std::make_unique<ScheduleParts>(flow.schedule);
   for (const LocalPart& part : own) {
     const int rank = static_cast<int>(part.index);
-    parts->add(std::make_unique<ScheduleTransfer>(
-        context_of(flow, part), packer_of(flow, part.index),
-        std::make_unique<ThreadTransport>(RankBoard(memory, ranks, rank, policy), mailboxes, *flow.schedule,
-                                          part.arenas.destination->data()),
-        RankThread{worker_of(flow, part.index).device.index,
-                   nullptr,
-                   nullptr,
-                   {"ranks are threads of one process"}}));
+    auto packer = packer_of(flow, part.index);
+    auto transport =
+        std::make_unique<DirectTransport>(RankBoard(board, rank, policy), *flow.schedule, MessageOrder::host,
+                                          *packer, local_peers(slots, rank, bases));
+    RankThread thread{.node = worker_of(flow, part.index).device.index,
+                      .notes = {"ranks are threads of one process"}};
+    parts->add(std::make_unique<ScheduleTransfer>(context_of(flow, part), std::move(packer),
+                                                  std::move(transport), std::move(thread)));
   }
   return parts;
 }

@@ -16,7 +16,7 @@ class HostDirectSchedule final : public ScheduleMethod {
                                    Quantity::bandwidth, direct_schedule_traits};
 
   explicit HostDirectSchedule(std::shared_ptr<host::HostContext> context)
-      : ScheduleMethod(spec, nullptr), context_(std::move(context)) {}
+      : ScheduleMethod(spec), context_(std::move(context)) {}
 
   [[nodiscard]] Support available() const override { return Support::yes(); }
   [[nodiscard]] Support supports(const Flow& flow) const override;

@@ -28,15 +28,16 @@ class HaloLayout {
 
   /// A field whole: cells, corners and halo.
   [[nodiscard]] GridBox whole(int field) const;
-  /// The layers of a field that an exchange with `peer` along `axis` fills, corners included.
-  [[nodiscard]] GridBox halo(int field, int depth, GridAxis axis, int peer) const;
+  /// The layers of a field that an exchange with `peer` sends.
+  [[nodiscard]] GridBox edge(int field, const HaloExchange& exchange, int peer) const;
+  /// The layers of a field that an exchange with `peer` fills, corners included.
+  [[nodiscard]] GridBox halo(int field, const HaloExchange& exchange, int peer) const;
   /// Column and row in the grid of a word of halo(): below 0 and beyond the cells in the halo of the grid itself.
   struct Place {
     std::int64_t column = 0;
     std::int64_t row = 0;
   };
-  [[nodiscard]] Place place(int field, int depth, GridAxis axis, int peer, const WrongWord& word) const;
-  [[nodiscard]] const CellGrid& grid() const { return *grid_; }
+  [[nodiscard]] Place place(int field, const HaloExchange& exchange, int peer, const WrongWord& wrong) const;
 
  private:
   /// Columns [left, left + columns) and rows [low, low + rows) of a field, from its first cell on.
@@ -46,14 +47,19 @@ class HaloLayout {
     std::uint64_t columns = 0;
     std::uint64_t rows = 0;
   };
+  using BoxOf = Box (HaloLayout::*)(int field, const HaloExchange& exchange, int peer) const;
 
-  [[nodiscard]] bool beyond(int peer, GridAxis axis) const;
-  [[nodiscard]] Box sent(int field, int depth, GridAxis axis, int peer) const;
-  [[nodiscard]] Box received(int field, int depth, GridAxis axis, int peer) const;
-  [[nodiscard]] Box across(int field, int depth, GridAxis axis, std::int64_t first) const;
+  template <class Add>
+  void for_each_piece(const HaloExchange& exchange, int peer, BoxOf box_of, const Add& add) const;
+  [[nodiscard]] bool is_beyond(int peer, GridAxis axis) const;
+  [[nodiscard]] Box sent(int field, const HaloExchange& exchange, int peer) const;
+  [[nodiscard]] Box received(int field, const HaloExchange& exchange, int peer) const;
+  [[nodiscard]] Box across(int field, const HaloExchange& exchange, std::int64_t first) const;
   [[nodiscard]] std::byte* address(int field, std::int64_t column, std::int64_t row) const;
   [[nodiscard]] GridBox grid_box(int field, const Box& box) const;
-  [[nodiscard]] const GridField& field(int index) const;
+  [[nodiscard]] const GridField& field(int index) const {
+    return grid_->fields[static_cast<std::size_t>(index)];
+  }
 
   const CellGrid* grid_;
   Chunk chunk_;

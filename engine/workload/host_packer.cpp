@@ -1,6 +1,8 @@
 #include "workload/host_packer.hpp"
 
+#include <algorithm>
 #include <array>
+#include <cstddef>
 #include <cstdlib>
 #include <cstring>
 #include <utility>
@@ -13,6 +15,21 @@ namespace linkscope::workload {
 namespace {
 
 std::byte* row(const GridBox& box, std::uint64_t index) { return box.base + index * box.pitch; }
+
+/// Calls `with(column, value, bytes)` for each value of a particle: where its column begins in a message of `count`, and
+/// where it is in the particle.
+template <class With>
+void for_each_column(std::uint64_t count, const With& with) {
+  const MessageColumns columns(count);
+  for (Bytes i = 0; i < MessageColumns::wholes; ++i)
+    with(columns.whole + i * count * sizeof(std::int32_t),
+         offsetof(Particle, whole) + i * sizeof(std::int32_t), sizeof(std::int32_t));
+  for (Bytes i = 0; i < MessageColumns::reals; ++i)
+    with(columns.real + i * count * sizeof(double), offsetof(Particle, real) + i * sizeof(double),
+         sizeof(double));
+  for (Bytes i = 0; i < MessageColumns::texts; ++i)
+    with(columns.text + i * count, offsetof(Particle, text) + i, 1);
+}
 
 bool is_plain(const Endpoint& where) { return where.traits.is_private() && !where.traits.huge_pages; }
 
@@ -104,48 +121,33 @@ void HostPacker::fill_queue(std::uint64_t from, const std::vector<Departure>& de
   }
 }
 
-std::uint64_t HostPacker::queued(int peer) {
-  std::uint64_t count = 0;
-  for (const Leaving& one : queue_) count += one.peer == peer ? 1U : 0U;
-  return count;
-}
-
-void HostPacker::pack_particles(const Particle* store, int peer, std::byte* to) {
-  const std::uint64_t count = queued(peer);
-  const MessageColumns columns(count);
+std::uint64_t HostPacker::pack_particles(const Particle* store, const Departure& departure, std::byte* to) {
+  const auto leaves = [&](const Leaving& one) { return one.peer == departure.peer; };
+  const auto count = static_cast<std::uint64_t>(std::count_if(queue_.begin(), queue_.end(), leaves));
+  if (count != departure.count) return count;
   const std::array<std::int32_t, 2> header{static_cast<std::int32_t>(count), 0};
   std::memcpy(to, header.data(), sizeof header);
   std::uint64_t place = 0;
   for (const Leaving& one : queue_) {
-    if (one.peer != peer) continue;
-    const Particle& particle = store[one.index];
-    for (std::size_t i = 0; i < MessageColumns::wholes; ++i)
-      std::memcpy(to + columns.whole + (i * count + place) * sizeof(std::int32_t), &particle.whole[i],
-                  sizeof(std::int32_t));
-    for (std::size_t i = 0; i < MessageColumns::reals; ++i)
-      std::memcpy(to + columns.real + (i * count + place) * sizeof(double), &particle.real[i],
-                  sizeof(double));
-    for (std::size_t i = 0; i < MessageColumns::texts; ++i)
-      to[columns.text + i * count + place] = static_cast<std::byte>(particle.text[i]);
+    if (!leaves(one)) continue;
+    const auto* const particle = reinterpret_cast<const std::byte*>(store + one.index);
+    for_each_column(count, [&](Bytes column, Bytes value, Bytes bytes) {
+      std::memcpy(to + column + place * bytes, particle + value, bytes);
+    });
     ++place;
   }
+  return count;
 }
 
 std::uint64_t HostPacker::unpack_particles(Particle* store, std::uint64_t at, const std::byte* message,
                                            std::uint64_t count) {
   std::int32_t told = 0;
   std::memcpy(&told, message, sizeof told);
-  const MessageColumns columns(count);
   for (std::uint64_t place = 0; place < count; ++place) {
-    Particle& particle = store[at + place];
-    for (std::size_t i = 0; i < MessageColumns::wholes; ++i)
-      std::memcpy(&particle.whole[i], message + columns.whole + (i * count + place) * sizeof(std::int32_t),
-                  sizeof(std::int32_t));
-    for (std::size_t i = 0; i < MessageColumns::reals; ++i)
-      std::memcpy(&particle.real[i], message + columns.real + (i * count + place) * sizeof(double),
-                  sizeof(double));
-    for (std::size_t i = 0; i < MessageColumns::texts; ++i)
-      particle.text[i] = static_cast<char>(message[columns.text + i * count + place]);
+    auto* const particle = reinterpret_cast<std::byte*>(store + at + place);
+    for_each_column(count, [&](Bytes column, Bytes value, Bytes bytes) {
+      std::memcpy(particle + value, message + column + place * bytes, bytes);
+    });
   }
   return static_cast<std::uint32_t>(told);
 }

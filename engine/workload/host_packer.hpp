@@ -1,6 +1,7 @@
 // HostPacker: packs, fills and checks by a CPU thread.
 #pragma once
 
+#include <cstring>
 #include <map>
 #include <memory>
 #include <vector>
@@ -10,7 +11,7 @@
 
 namespace linkscope::workload {
 
-class HostPacker final : public Packer {
+class HostPacker : public Packer {
  public:
   /// `buffers`: the memory that messages of particles are allocated in.
   explicit HostPacker(Endpoint buffers);
@@ -20,6 +21,8 @@ class HostPacker final : public Packer {
 
   void copy(const std::vector<PackedRows>& rows) override;
   void synchronise() override {}
+  [[nodiscard]] bool idle() override { return true; }
+  void move(std::byte* to, const std::byte* from, Bytes bytes) override { std::memcpy(to, from, bytes); }
   void fill(const GridBox& box, std::uint64_t seed) override;
   void poison(const GridBox& box) override;
   [[nodiscard]] std::optional<WrongWord> compare(const GridBox& box, std::uint64_t seed) override;
@@ -30,8 +33,8 @@ class HostPacker final : public Packer {
 
   void make_particles(Particle* store, std::uint64_t first, std::uint64_t count, std::uint64_t seed) override;
   void fill_queue(std::uint64_t from, const std::vector<Departure>& departures) override;
-  [[nodiscard]] std::uint64_t queued(int peer) override;
-  void pack_particles(const Particle* store, int peer, std::byte* to) override;
+  [[nodiscard]] std::uint64_t pack_particles(const Particle* store, const Departure& departure,
+                                             std::byte* to) override;
   [[nodiscard]] std::uint64_t unpack_particles(Particle* store, std::uint64_t at, const std::byte* message,
                                                std::uint64_t count) override;
   [[nodiscard]] std::optional<std::uint64_t> count_particles(const Particle* store, std::uint64_t from,

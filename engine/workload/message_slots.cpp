@@ -31,25 +31,28 @@ MessageSlots::MessageSlots(const Schedule& schedule, int rank) {
   if (schedule.particles) {
     const ParticleDeck& deck = *schedule.particles;
     for (const int peer : deck.neighbours[static_cast<std::size_t>(rank)])
-      from_[peer].bytes = in_units(particle_header_bytes + deck.batch * particle_bytes, message_unit);
+      from[peer].bytes = in_units(particle_header_bytes + deck.batch * particle_bytes, message_unit);
   } else {
     for (const Loop& loop : schedule.loops) {
       for (const Phase& phase : loop.phases) {
         const RankMessages own = messages_of(phase, rank);
-        widen(to_, own.sends);
-        widen(from_, own.receives);
+        widen(to, own.sends);
+        widen(from, own.receives);
       }
     }
   }
-  place(to_);
-  place(from_);
+  for (auto* const slots : {&to, &from}) {
+    for (auto& [peer, slot] : *slots) {
+      slot.offset = bytes;
+      bytes += in_units(slot.bytes, slot_unit);
+    }
+  }
 }
 
-void MessageSlots::place(std::map<int, MessageSlot>& slots) {
-  for (auto& [peer, slot] : slots) {
-    slot.offset = bytes_;
-    bytes_ += in_units(slot.bytes, slot_unit);
-  }
+std::vector<MessageSlots> slots_of_ranks(const Schedule& schedule) {
+  std::vector<MessageSlots> all;
+  for (int rank = 0; rank < schedule.ranks; ++rank) all.emplace_back(schedule, rank);
+  return all;
 }
 
 RankMessages messages_of(const Phase& phase, int rank) {

@@ -15,23 +15,19 @@ struct MessageSlot {
   Bytes bytes = 0;  ///< of all messages that one phase may have there, each from a multiple of 16 bytes on
 };
 
-/// The same for every process, since it follows from the schedule. Particles are sent from memory of their own: then
-/// there are slots to receive in, each for the largest message, and none to send from.
-class MessageSlots {
- public:
+/// A rank's slots, by peer. They are the same for every process, since they follow from the schedule. Particles are sent
+/// from memory of their own: then there are slots to receive in, each for the largest message, and none to send from.
+struct MessageSlots {
   MessageSlots(const Schedule& schedule, int rank);
+  /// Where messages from `peer` come; null where none do.
+  [[nodiscard]] const MessageSlot* from_peer(int peer) const {
+    const auto found = from.find(peer);
+    return found == from.end() ? nullptr : &found->second;
+  }
 
-  /// By peer, in the order of ranks.
-  [[nodiscard]] const std::map<int, MessageSlot>& to() const { return to_; }
-  [[nodiscard]] const std::map<int, MessageSlot>& from() const { return from_; }
-  [[nodiscard]] Bytes bytes() const { return bytes_; }
-
- private:
-  void place(std::map<int, MessageSlot>& slots);
-
-  std::map<int, MessageSlot> to_;
-  std::map<int, MessageSlot> from_;
-  Bytes bytes_ = 0;
+  std::map<int, MessageSlot> to;
+  std::map<int, MessageSlot> from;
+  Bytes bytes = 0;  ///< of all of them
 };
 
 /// A message of a phase as one of its two ranks sees it: the other rank, and where it is in the slot between them.
@@ -45,7 +41,11 @@ struct PeerMessage {
 struct RankMessages {
   std::vector<PeerMessage> sends;
   std::vector<PeerMessage> receives;
+  [[nodiscard]] bool any() const { return !sends.empty() || !receives.empty(); }
 };
+
+/// The slots of every rank, in the order of ranks.
+[[nodiscard]] std::vector<MessageSlots> slots_of_ranks(const Schedule& schedule);
 
 [[nodiscard]] RankMessages messages_of(const Phase& phase, int rank);
 

@@ -1,11 +1,19 @@
 #include "workload/mpi_schedule.hpp"
 
+#include <array>
+#include <functional>
+#include <map>
+#include <optional>
 #include <set>
 #include <string>
+#include <vector>
 
+#include "backend/mpi/mpi_runtime.hpp"
 #include "backend/mpi/rank_check.hpp"
 #include "base/error.hpp"
-#include "workload/mpi_transport.hpp"
+#include "base/steady_clock.hpp"
+#include "model/gpu_runtime.hpp"
+#include "workload/message_slots.hpp"
 
 namespace linkscope::workload {
 namespace {
@@ -20,6 +28,196 @@ StagedCopies staging_of(const Flow& flow) {
   if (word != "none" && word != "full") throw Error(Fault::bad_input, "parameter staging: none or full");
   return word == "full" ? StagedCopies::full : StagedCopies::none;
 }
+
+// MPI's names, in the order of NumberType and ReduceOp.
+constexpr std::array numbers_of_mpi{mpi::number_int32, mpi::number_int64, mpi::number_float64};
+constexpr std::array reductions_of_mpi{mpi::reduce_sum, mpi::reduce_min, mpi::reduce_max};
+
+/// Requests in MPI's own form, which grow as they are needed.
+class MpiRequests {
+ public:
+  explicit MpiRequests(const mpi::MpiFunctions& functions) : functions_(&functions) {}
+  [[nodiscard]] int add() {
+    const auto wanted = static_cast<std::size_t>(count_ + 1) * functions_->request_bytes;
+    if (room_.size() < wanted) room_.resize(2 * wanted);
+    functions_->clear(1, room_.data(), count_);
+    return count_++;
+  }
+  [[nodiscard]] void* data() { return room_.data(); }
+  [[nodiscard]] int count() const { return count_; }
+  void forget() { count_ = 0; }
+
+ private:
+  const mpi::MpiFunctions* functions_;
+  std::vector<std::byte> room_;
+  int count_ = 0;
+};
+
+/// Where messages are staged: in host memory beside each slot, which is copied whole each time.
+struct StagedSlots {
+  GpuRuntime* gpus = nullptr;  ///< null: MPI is given the memory itself
+  Endpoint where{};
+};
+
+/// Isend, Irecv and Waitall; for particles Irecv once for each neighbour, Testany, and Isend of each message.
+class MpiTransport final : public Transport {
+ public:
+  /// `runtime` outlives it. `base`: of the rank's messages.
+  MpiTransport(mpi::MpiRuntime& runtime, const Schedule& schedule, int rank, std::byte* base,
+               const StagedSlots& staged)
+      : runtime_(&runtime),
+        mpi_(&runtime.functions()),
+        gpus_(staged.gpus),
+        requests_(*mpi_),
+        receives_(*mpi_),
+        sends_(*mpi_),
+        reduction_(mpi_->request_bytes) {
+    const MessageSlots slots(schedule, rank);
+    to_ = slots_of(slots.to, base, staged);
+    from_ = slots_of(slots.from, base, staged);
+    if (!schedule.particles) return;
+    for (const auto& [peer, slot] : from_) {
+      receive_of_[peer] = receives_.add();
+      peer_of_.push_back(peer);
+    }
+  }
+
+  /// Before anything else.
+  void connect(mpi::MpiHandle communicator, int tag) {
+    communicator_ = communicator;
+    tag_ = tag;
+  }
+
+  [[nodiscard]] std::byte* outgoing(int peer, Bytes offset) override { return to_.at(peer).memory + offset; }
+
+  void receive(int peer, Bytes offset, Bytes bytes) override {
+    const bool particles = !peer_of_.empty();
+    MpiRequests& requests = particles ? receives_ : requests_;
+    const int index = particles ? receive_of_.at(peer) : requests.add();
+    check(mpi_->begin_receive(from_.at(peer).given() + offset, static_cast<std::int64_t>(bytes), peer, tag_,
+                              communicator_, requests.data(), index),
+          "MPI_Irecv");
+    if (!particles) received_.push_back(peer);
+  }
+
+  void send(int peer, Bytes offset, Bytes bytes) override {
+    Slot& slot = to_.at(peer);
+    if (slot.bounce) timed_copy([&] { return slot.bounce->load(slot.memory, slot.bytes); });
+    begin_send(requests_, peer, slot.given() + offset, bytes);
+  }
+
+  void wait() override {
+    if (requests_.count() > 0) check(mpi_->wait_all(requests_.count(), requests_.data(), 0), "MPI_Waitall");
+    requests_.forget();
+    for (const int peer : received_) {
+      Slot& slot = from_.at(peer);
+      if (slot.bounce) timed_copy([&] { return slot.bounce->store(slot.memory, slot.bytes); });
+    }
+    received_.clear();
+  }
+
+  void send_from(int peer, const std::byte* from, Bytes bytes) override {
+    begin_send(sends_, peer, from, bytes);
+  }
+
+  [[nodiscard]] bool sent() override {
+    int over = 1;
+    if (sends_.count() > 0) check(mpi_->test_all(sends_.count(), sends_.data(), 0, &over), "MPI_Testall");
+    if (over != 0) sends_.forget();
+    return over != 0;
+  }
+
+  [[nodiscard]] std::optional<ArrivedMessage> arrived() override {
+    if (receives_.count() == 0) return std::nullopt;
+    int index = -1;
+    std::int64_t bytes = 0;
+    check(mpi_->test_any(receives_.count(), receives_.data(), 0, &index, &bytes), "MPI_Testany");
+    if (index < 0) return std::nullopt;
+    return ArrivedMessage{peer_of_[static_cast<std::size_t>(index)], static_cast<Bytes>(bytes)};
+  }
+
+  void cancel() override { check(mpi_->cancel_all(receives_.count(), receives_.data(), 0), "MPI_Cancel"); }
+
+  void collective(const SmallCollective& what, void* numbers) override {
+    if (what.count == 0) {
+      check(mpi_->barrier(communicator_), "MPI_Barrier");
+      return;
+    }
+    check(mpi_->reduce_numbers(numbers, what.count, numbers_of_mpi[static_cast<std::size_t>(what.type)],
+                               reductions_of_mpi[static_cast<std::size_t>(what.reduction)], communicator_),
+          "MPI_Allreduce");
+  }
+
+  void begin_reduce(std::int64_t* numbers, int count) override {
+    check(mpi_->begin_reduce_numbers(numbers, count, mpi::number_int64, mpi::reduce_sum, communicator_,
+                                     reduction_.data(), 0),
+          "MPI_Iallreduce");
+  }
+
+  [[nodiscard]] bool reduced() override {
+    int over = 0;
+    check(mpi_->test_all(1, reduction_.data(), 0, &over), "MPI_Testall");
+    return over != 0;
+  }
+
+  [[nodiscard]] Seconds copied() const override { return copied_; }
+
+ private:
+  struct Slot {
+    std::byte* memory = nullptr;
+    Bytes bytes = 0;
+    std::unique_ptr<BounceBuffer> bounce;
+    /// What MPI is given.
+    [[nodiscard]] std::byte* given() const { return bounce ? bounce->data() : memory; }
+  };
+
+  [[nodiscard]] static std::map<int, Slot> slots_of(const std::map<int, MessageSlot>& places, std::byte* base,
+                                                    const StagedSlots& staged) {
+    std::map<int, Slot> slots;
+    for (const auto& [peer, place] : places) {
+      Slot& slot = slots[peer];
+      slot.memory = base + place.offset;
+      slot.bytes = place.bytes;
+      if (staged.gpus != nullptr) slot.bounce = staged.gpus->bounce(staged.where, place.bytes);
+    }
+    return slots;
+  }
+
+  void begin_send(MpiRequests& requests, int peer, const std::byte* from, Bytes bytes) {
+    const int index = requests.add();
+    check(mpi_->begin_send(from, static_cast<std::int64_t>(bytes), peer, tag_, communicator_, requests.data(),
+                           index),
+          "MPI_Isend");
+  }
+
+  template <class Copy>
+  void timed_copy(const Copy& copy) {
+    const Seconds begin = steady_seconds();
+    if (const int code = copy(); code != 0) throw gpus_->failure(code);
+    copied_ += steady_seconds() - begin;
+  }
+
+  /// Called in MPI's thread already, which alone may ask for MPI's words.
+  void check(int code, const char* call) const {
+    if (code != 0) throw runtime_->failure(code, call);
+  }
+
+  mpi::MpiRuntime* runtime_;
+  const mpi::MpiFunctions* mpi_;
+  GpuRuntime* gpus_;
+  std::map<int, Slot> to_;
+  std::map<int, Slot> from_;
+  mpi::MpiHandle communicator_ = 0;
+  int tag_ = 0;
+  MpiRequests requests_;       ///< of a phase: sends and receives
+  std::vector<int> received_;  ///< peers that a phase receives from
+  MpiRequests receives_;       ///< of particles, one a neighbour, in the order of from_
+  std::map<int, int> receive_of_;
+  std::vector<int> peer_of_;
+  MpiRequests sends_;  ///< of particles
+  std::vector<std::byte> reduction_;
+  Seconds copied_ = 0;
+};
 
 std::vector<int> processes_of(const Flow& flow) {
   std::vector<int> ranks;

@@ -1,19 +1,61 @@
-// PhaseWork: what one rank does in the phases of a schedule, beside the collectives between them.
+// PhaseWork: what one rank does in the phases of a schedule, beside the collectives between them, and where its time goes.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 
+#include "base/steady_clock.hpp"
 #include "base/units.hpp"
 #include "model/buffer.hpp"
 #include "model/packer.hpp"
 #include "model/schedule.hpp"
 #include "model/transport.hpp"
-#include "workload/part_clock.hpp"
+#include "workload/message_slots.hpp"
 
 namespace linkscope::workload {
+
+/// uncounted: what the application computes, and what linkscope itself fills and checks.
+enum class WorkPart { allocate, pack, copy, send, wait, unpack, collectives, synchronise, uncounted };
+inline constexpr std::array work_part_names{"allocate", "pack",        "copy",        "send",     "wait",
+                                            "unpack",   "collectives", "synchronise", "uncounted"};
+inline constexpr std::size_t work_parts = work_part_names.size();
+
+/// Divides a rank's time: one stamp ends a part and begins the next, so that all parts together are all of the time.
+class PartClock {
+ public:
+  void restart() {
+    seconds_.fill(0);
+    last_ = steady_seconds();
+  }
+  /// All time since the last stamp was `part`.
+  void lap(WorkPart part) {
+    const Seconds now = steady_seconds();
+    seconds_[static_cast<std::size_t>(part)] += now - last_;
+    last_ = now;
+  }
+  /// The same, `copied` of it being copies.
+  void lap(WorkPart part, Seconds copied) {
+    lap(part);
+    seconds_[static_cast<std::size_t>(part)] -= copied;
+    seconds_[static_cast<std::size_t>(WorkPart::copy)] += copied;
+  }
+  /// The time so far that counts.
+  [[nodiscard]] Seconds counted() const {
+    Seconds sum = 0;
+    for (std::size_t part = 0; part < static_cast<std::size_t>(WorkPart::uncounted); ++part)
+      sum += seconds_[part];
+    return sum;
+  }
+  [[nodiscard]] const std::array<Seconds, work_parts>& seconds() const { return seconds_; }
+
+ private:
+  std::array<Seconds, work_parts> seconds_{};
+  Seconds last_ = 0;
+};
 
 /// All that a rank works with; outlives its work. `state`: null where messages are all there is.
 struct RankContext {
@@ -34,26 +76,58 @@ struct PhasePlace {
 /// Calls are made by the rank's thread; each throws what packer and transport throw.
 class PhaseWork {
  public:
+  explicit PhaseWork(const RankContext& context)
+      : context_(context), slots_(*context.schedule, context.rank) {}
   virtual ~PhaseWork() = default;
+  PhaseWork(const PhaseWork&) = delete;
+  PhaseWork& operator=(const PhaseWork&) = delete;
 
-  /// Fills what is sent, and where it arrives with what will. Alone: no other rank need be there.
-  virtual void arm(std::uint64_t seed) = 0;
+  /// Fills what is sent with data of `seed`, and the places where messages arrive with poison. Alone: no other rank need
+  /// be there.
+  virtual void arm(std::uint64_t seed) { seed_ = seed; }
   /// Before the first phase of a repeat of a loop.
-  virtual void begin_repeat(const PhasePlace& /*first*/, PartClock& /*clock*/) {}
+  virtual void begin_repeat(PartClock& /*clock*/) {}
   /// The messages of a phase.
   virtual void carry_out(const PhasePlace& place, PartClock& clock) = 0;
   /// After the last phase of a repeat.
-  virtual void end_repeat(const PhasePlace& /*first*/, PartClock& /*clock*/) {}
+  virtual void end_repeat(PartClock& /*clock*/) {}
 
-  /// Makes the phase's messages seen if they arrive, before it is carried out to be checked. Never timed.
-  virtual void spoil(const PhasePlace& place) = 0;
-  /// The same of all phases, before those that are timed.
-  virtual void spoil_all() = 0;
-  /// What of the phase's messages is not what was sent; names the first cell, byte or particle.
+  /// Lays out data of `seed` for the checked phases that follow. Never timed, as all calls below.
+  void use(std::uint64_t seed) { seed_ = seed; }
+  /// Makes a phase's messages seen if they arrive, before it is carried out to be checked: what this rank sends in it gets
+  /// the data in use, and where its messages arrive, poison.
+  virtual void renew(const PhasePlace& /*place*/) {}
+  /// Poisons the places where messages of the timed phases arrive.
+  virtual void spoil_all() {}
+  /// Says which of the phase's messages is not what was sent, by its first wrong cell, byte or particle.
   [[nodiscard]] virtual std::optional<std::string> wrong(const PhasePlace& place) = 0;
-  /// The same of all that arrived since arm(), as far as it is still there.
+  /// The same for all messages since arm(), as far as they are still there.
   [[nodiscard]] virtual std::optional<std::string> wrong_at_end() = 0;
   [[nodiscard]] virtual Bytes checked_bytes() const = 0;
+
+ protected:
+  [[nodiscard]] const Schedule& schedule() const { return *context_.schedule; }
+  [[nodiscard]] Packer& packer() const { return *context_.packer; }
+  [[nodiscard]] Transport& transport() const { return *context_.transport; }
+
+  RankContext context_;
+  MessageSlots slots_;
+  std::uint64_t seed_ = 0;
 };
+
+/// A halo exchange as CloverLeaf makes it: for each neighbour along the axis it packs, synchronises the device, begins to
+/// send and to receive; then it waits for all, unpacks, and synchronises. Without a halo, messages are packed from nothing,
+/// and all receives are posted first. Where the device keeps the order (MessageOrder::device), it is synchronised once,
+/// when the exchange along both axes is enqueued.
+[[nodiscard]] std::unique_ptr<PhaseWork> message_work(const RankContext& context);
+
+/// A particle exchange as Quicksilver makes it. A repeat of the loop is a cycle: receives are posted from all neighbours;
+/// in each pass a kernel queues the particles that leave (not timed: the application computes there), send buffers are
+/// freed and allocated again, packed and sent, and what has arrived is unpacked and its receive posted again. The last
+/// pass of a round waits until all of the round's messages have arrived, then asks whether particles are under way. At the
+/// end there is one blocking test more, and receives are taken back.
+[[nodiscard]] std::unique_ptr<PhaseWork> particle_work(const RankContext& context);
+/// Memory for the particles that `rank` has in one cycle, those that it has handed on included.
+[[nodiscard]] Bytes particle_state_bytes(const Schedule& schedule, int rank);
 
 }  // namespace linkscope::workload

@@ -6,7 +6,7 @@
 #include "workload/halo_layout.hpp"
 #include "workload/host_packer.hpp"
 #include "workload/message_slots.hpp"
-#include "workload/particle_work.hpp"
+#include "workload/phase_work.hpp"
 
 namespace linkscope::workload {
 
@@ -37,11 +37,11 @@ std::vector<FlowPart> ScheduleMethod::parts(const Flow& flow) const {
   for (std::size_t i = 0; i < flow.members.size(); ++i) {
     const auto rank = static_cast<int>(i);
     FlowPart part{flow.members[i].rank, worker_of(flow, i).device, std::nullopt, flow.members[i]};
-    part.destination_bytes = std::max<Bytes>(MessageSlots(schedule, rank).bytes(), 1);
+    part.destination_bytes = std::max<Bytes>(MessageSlots(schedule, rank).bytes, 1);
     if (!flow.state.empty()) {
       part.source = flow.state[i];
       part.source_bytes =
-          schedule.grid ? HaloLayout::bytes(*schedule.grid, rank) : ParticleWork::state_bytes(schedule, rank);
+          schedule.grid ? HaloLayout::bytes(*schedule.grid, rank) : particle_state_bytes(schedule, rank);
     }
     parts.push_back(std::move(part));
   }
@@ -53,11 +53,6 @@ std::unique_ptr<Packer> ScheduleMethod::packer_of(const Flow& flow, std::size_t 
   if (worker.device.kind == DeviceKind::numa) return std::make_unique<HostPacker>(flow.members[rank]);
   if (packers_ == nullptr) throw Error(Fault::unsupported, "no GPU packs here");
   return packers_->packer(worker, flow.members[rank]);
-}
-
-RankContext ScheduleMethod::context_of(const Flow& flow, const LocalPart& part) {
-  return {flow.schedule.get(), static_cast<int>(part.index), nullptr, nullptr,
-          part.arenas.source,  part.arenas.destination};
 }
 
 std::vector<Transfer*> ScheduleParts::transfers() const {

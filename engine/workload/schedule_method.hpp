@@ -10,12 +10,23 @@
 
 namespace linkscope::workload {
 
+/// Where the rank's own work is done.
+[[nodiscard]] inline const Endpoint& worker_of(const Flow& flow, std::size_t rank) {
+  return flow.state.empty() ? flow.members[rank] : flow.state[rank];
+}
+
+/// What a rank works with; packer and transport are still to be named.
+[[nodiscard]] inline RankContext context_of(const Flow& flow, const LocalPart& part) {
+  return {flow.schedule.get(), static_cast<int>(part.index), nullptr, nullptr,
+          part.arenas.source,  part.arenas.destination};
+}
+
 /// A flow has a part for each rank: its executor is the device that packs, which has the rank's state or, without any,
 /// its messages. Allocates what MessageSlots and the state say.
 class ScheduleMethod : public MultiPartMethod {
  public:
   /// `packers`: of ranks whose state is on a GPU; null where there are none.
-  ScheduleMethod(const MethodSpec& spec, std::shared_ptr<PackerFactory> packers)
+  explicit ScheduleMethod(const MethodSpec& spec, std::shared_ptr<PackerFactory> packers = nullptr)
       : MultiPartMethod(spec), packers_(std::move(packers)) {}
 
   [[nodiscard]] Support supports(const Flow& flow) const override;
@@ -25,14 +36,8 @@ class ScheduleMethod : public MultiPartMethod {
   [[nodiscard]] Bytes footprint(const Flow& /*flow*/) const final { return 0; }
 
  protected:
-  /// Where the rank's own work is done.
-  [[nodiscard]] static const Endpoint& worker_of(const Flow& flow, std::size_t rank) {
-    return flow.state.empty() ? flow.members[rank] : flow.state[rank];
-  }
   /// Throws Error{unsupported} where the rank's device has none for such memory.
   [[nodiscard]] std::unique_ptr<Packer> packer_of(const Flow& flow, std::size_t rank) const;
-  /// What a rank works with; packer and transport are still to be named.
-  [[nodiscard]] static RankContext context_of(const Flow& flow, const LocalPart& part);
 
  private:
   std::shared_ptr<PackerFactory> packers_;

@@ -1,21 +1,20 @@
 #include "workload/schedule_transfer.hpp"
 
+#include <algorithm>
+#include <cstring>
 #include <utility>
 
 #include "base/error.hpp"
 #include "base/steady_clock.hpp"
-#include "workload/message_work.hpp"
-#include "workload/particle_work.hpp"
+#include "workload/reduction.hpp"
 
 namespace linkscope::workload {
 namespace {
 
-constexpr int largest_count = 8;
 constexpr SmallCollective barrier{.count = 0};
 
-std::unique_ptr<PhaseWork> work_of(const RankContext& context) {
-  if (context.schedule->particles) return std::make_unique<ParticleWork>(context);
-  return std::make_unique<MessageWork>(context);
+std::size_t bytes_of(const SmallCollective& what) {
+  return static_cast<std::size_t>(what.count) * linkscope::bytes_of(what.type);
 }
 
 }  // namespace
@@ -29,17 +28,26 @@ ScheduleTransfer::ScheduleTransfer(const RankContext& context, std::unique_ptr<P
       thread_(std::move(thread)) {
   context_.packer = packer_.get();
   context_.transport = transport_.get();
-  work_ = work_of(context_);
+  work_ = context_.schedule->particles ? particle_work(context_) : message_work(context_);
   std::size_t count = 0;
-  for (const Loop& loop : context_.schedule->loops) count += loop.phases.size();
+  for (const Loop& loop : context_.schedule->loops) {
+    count += loop.phases.size();
+    for (const Phase& phase : loop.phases) {
+      for (const SmallCollective& one : phase.collectives) {
+        std::vector<std::byte>& own = own_numbers_[static_cast<std::size_t>(one.type)];
+        own.resize(std::max(own.size(), bytes_of(one)));
+        reduced_.resize(std::max(reduced_.size(), own.size()));
+        write_own_numbers(one.type, one.count, context_.rank, own.data());
+      }
+    }
+  }
   phases_.assign(count, 0);
   parts_.assign(work_parts, 0);
 }
 
-ScheduleTransfer::~ScheduleTransfer() = default;
-
 void ScheduleTransfer::arm(std::uint64_t seed) {
   restart();
+  seed_ = seed;
   checked_ = false;
   wrong_.reset();
   transfers_ = 0;
@@ -58,7 +66,8 @@ void ScheduleTransfer::perform(unsigned /*part*/, std::uint64_t /*first*/, std::
       check_each_phase();
       work_->spoil_all();
     }
-    start();
+    transport_->collective(barrier, nullptr);
+    clock_.restart();
     const Seconds begin = steady_seconds();
     for (std::uint64_t repeat = 0; repeat < repeats; ++repeat) carry_out();
     transport_->collective(barrier, nullptr);  // nobody leaves before all have what they wait for
@@ -71,28 +80,31 @@ void ScheduleTransfer::perform(unsigned /*part*/, std::uint64_t /*first*/, std::
   }
 }
 
-void ScheduleTransfer::start() {
-  transport_->collective(barrier, nullptr);
-  clock_.restart();
-}
-
-/// Once each phase, with all ranks in step: what is spoiled here is not packed there.
+/// Peers may store right into the memory that is renewed and checked here, so ranks meet before and after each phase. A halo
+/// is unpacked by the rank itself, so there ranks go on as when they are timed: a message that comes too early is found as
+/// well.
 void ScheduleTransfer::check_each_phase() {
+  const bool meets = !context_.schedule->grid;
   const std::vector<Loop>& loops = context_.schedule->loops;
   for (std::size_t loop = 0; loop < loops.size(); ++loop) {
     if (loops[loop].phases.empty()) continue;
-    work_->begin_repeat({loop, 0}, clock_);
-    for (std::size_t phase = 0; phase < loops[loop].phases.size(); ++phase) {
-      const PhasePlace place{loop, phase};
-      const bool last = phase + 1 == loops[loop].phases.size();
-      work_->spoil(place);
-      transport_->collective(barrier, nullptr);
-      work_->carry_out(place, clock_);
-      reduce(loops[loop].phases[phase]);
-      if (last) work_->end_repeat({loop, 0}, clock_);
-      transport_->collective(barrier, nullptr);
-      auto what = work_->wrong(place);
-      if (what && !wrong_) wrong_ = std::move(what);
+    for (const std::uint64_t seed : {~seed_, seed_}) {
+      work_->use(seed);
+      work_->begin_repeat(clock_);
+      for (std::size_t i = 0; i < loops[loop].phases.size(); ++i) {
+        const Phase& phase = loops[loop].phases[i];
+        work_->renew({loop, i});
+        if (meets) transport_->collective(barrier, nullptr);
+        work_->carry_out({loop, i}, clock_);
+        for (const SmallCollective& one : phase.collectives) {
+          reduce(one);
+          if (auto what = wrong_reduction(one); what && !wrong_)
+            wrong_ = "after " + phase.name + ": " + *what;
+        }
+        if (i + 1 == loops[loop].phases.size()) work_->end_repeat(clock_);
+        if (meets) transport_->collective(barrier, nullptr);
+        if (auto what = work_->wrong({loop, i}); what && !wrong_) wrong_ = std::move(what);
+      }
     }
   }
 }
@@ -102,34 +114,45 @@ void ScheduleTransfer::carry_out() {
   std::size_t number = 0;
   for (std::size_t loop = 0; loop < loops.size(); number += loops[loop++].phases.size()) {
     for (std::uint64_t repeat = 1; repeat <= loops[loop].repeats; ++repeat) {
-      work_->begin_repeat({loop, 0}, clock_);
+      work_->begin_repeat(clock_);
       for (std::size_t i = 0; i < loops[loop].phases.size(); ++i) {
         const Phase& phase = loops[loop].phases[i];
         if (repeat % phase.every != 0) continue;
         if (phase.gap_s > 0) wait_out(phase.gap_s);
         const Seconds before = clock_.counted();
         work_->carry_out({loop, i}, clock_);
-        reduce(phase);
+        for (const SmallCollective& one : phase.collectives) reduce(one);
+        if (!phase.collectives.empty()) clock_.lap(WorkPart::collectives);
         phases_[number + i] += clock_.counted() - before;
       }
-      work_->end_repeat({loop, 0}, clock_);
+      work_->end_repeat(clock_);
     }
   }
 }
 
-void ScheduleTransfer::reduce(const Phase& phase) {
-  if (phase.collectives.empty()) return;
-  std::int64_t numbers[largest_count] = {};
-  std::vector<std::int64_t> many;
-  for (const SmallCollective& one : phase.collectives) {
-    std::int64_t* at = numbers;
-    if (one.count > largest_count) {
-      many.assign(static_cast<std::size_t>(one.count), 0);
-      at = many.data();
-    }
-    transport_->collective(one, at);
+void ScheduleTransfer::reduce(const SmallCollective& what) {
+  std::copy_n(own_numbers_[static_cast<std::size_t>(what.type)].begin(), bytes_of(what), reduced_.begin());
+  transport_->collective(what, reduced_.data());
+}
+
+/// The numbers of all ranks repeat with a period, and so does their result.
+std::optional<std::string> ScheduleTransfer::wrong_reduction(const SmallCollective& what) const {
+  SmallCollective period = what;
+  period.count = std::min(what.count, reduced_period);
+  std::vector<std::byte> expected(bytes_of(period));
+  std::vector<std::byte> further(expected.size());
+  write_own_numbers(what.type, period.count, 0, expected.data());
+  for (int rank = 1; rank < context_.schedule->ranks; ++rank) {
+    write_own_numbers(what.type, period.count, rank, further.data());
+    workload::reduce(period, expected.data(), further.data());
   }
-  clock_.lap(WorkPart::collectives);
+  const std::size_t each = linkscope::bytes_of(what.type);
+  for (std::size_t at = 0; at < bytes_of(what); at += each) {
+    if (std::memcmp(reduced_.data() + at, expected.data() + at % expected.size(), each) == 0) continue;
+    return "number " + std::to_string(at / each) + " of the " + std::to_string(what.count) +
+           " that all ranks reduce is wrong on rank " + std::to_string(context_.rank);
+  }
+  return std::nullopt;
 }
 
 void ScheduleTransfer::wait_out(Seconds gap) {

@@ -1,6 +1,8 @@
 // ScheduleTransfer: one rank of a schedule: carries it out, phase by phase, and knows where its time went.
 #pragma once
 
+#include <array>
+#include <cstddef>
 #include <exception>
 #include <functional>
 #include <memory>
@@ -15,26 +17,24 @@ namespace linkscope::workload {
 
 /// The thread that carries a rank out.
 struct RankThread {
-  int node = 0;                    ///< it runs on a CPU of this one
-  host::Worker* worker = nullptr;  ///< null: any of the node
-  std::shared_ptr<void> turn;      ///< held as long as it may call a library that serves one thread
-  std::vector<std::string> notes;  ///< for the row
-  /// Called before each start; may throw.
-  std::function<void()>
-      prepare{};  // NOLINT(readability-redundant-member-init): lets initialisers leave it out
+  int node = 0;  ///< it runs on a CPU of this one
+  // NOLINTBEGIN(readability-redundant-member-init): lets initialisers leave them out
+  host::Worker* worker = nullptr;    ///< null: any of the node
+  std::shared_ptr<void> turn{};      ///< held as long as it may call a library that serves one thread
+  std::vector<std::string> notes{};  ///< for the row
+  std::function<void()> prepare{};   ///< called before each start; may throw
+  // NOLINTEND(readability-redundant-member-init)
 };
 
-/// One transfer is the whole schedule. The first start since arm() carries it out once more before, untimed, and checks
-/// what arrived after each phase; loops then have one repeat only. All ranks meet before the timed ones and after them.
-/// What counts of the span is communication: no gaps, and no work of the application's own.
+/// One transfer is the whole schedule. The first start since arm() first carries two repeats of each loop out untimed, with
+/// other data in each, and checks after each phase that its messages have the data of their own repeat: one that is lost,
+/// old or too early is found. All ranks meet before the timed transfers and after them. What counts of the span is
+/// communication, waits for other ranks included: no gaps, and no work of the application's own.
 class ScheduleTransfer final : public host::HostTransfer {
  public:
-  /// `packer` and `transport` become its own.
+  /// Names `packer` and `transport`, which become its own, in `context`.
   ScheduleTransfer(const RankContext& context, std::unique_ptr<Packer> packer,
                    std::unique_ptr<Transport> transport, RankThread thread);
-  ~ScheduleTransfer() override;
-
-  [[nodiscard]] Transport& transport() { return *transport_; }
 
   [[nodiscard]] host::Worker* own_worker() override { return thread_.worker; }
   void perform(unsigned part, std::uint64_t first, std::uint64_t repeats) noexcept override;
@@ -48,11 +48,10 @@ class ScheduleTransfer final : public host::HostTransfer {
   [[nodiscard]] std::optional<Breakdown> breakdown() const override;
 
  private:
-  void start();
   void check_each_phase();
   void carry_out();
-  void carry_out(const Loop& loop, std::size_t number);
-  void reduce(const Phase& phase);
+  void reduce(const SmallCollective& what);
+  [[nodiscard]] std::optional<std::string> wrong_reduction(const SmallCollective& what) const;
   void wait_out(Seconds gap);
 
   RankContext context_;
@@ -61,6 +60,9 @@ class ScheduleTransfer final : public host::HostTransfer {
   std::unique_ptr<PhaseWork> work_;
   RankThread thread_;
   PartClock clock_;
+  std::array<std::vector<std::byte>, number_types> own_numbers_;  ///< by type: what this rank reduces
+  std::vector<std::byte> reduced_;
+  std::uint64_t seed_ = 0;
   bool checked_ = false;
   std::optional<std::string> wrong_;
   std::optional<Span> span_;

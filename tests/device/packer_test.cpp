@@ -139,14 +139,16 @@ TEST_F(GpuPacking, ParticlesAreMadeQueuedPackedAndUnpackedAsOnTheHost) {
     const auto store = device(count * sizeof(Particle));
     packs->make_particles(particles_at(store->data()), first_id, count, seed);
     packs->fill_queue(from, departures);
-    EXPECT_EQ(packs->queued(2), 0U);
     std::uint64_t next = first_id + from;
     for (const Departure& departure : departures) {
-      ASSERT_EQ(packs->queued(departure.peer), departure.count) << name;
       if (departure.count == 0) continue;
       const Bytes bytes = particle_header_bytes + departure.count * particle_bytes;
       std::byte* const message = packs->allocate(bytes);
-      packs->pack_particles(particles_at(store->data()), departure.peer, message);
+      Particle* const from_store = particles_at(store->data());
+      EXPECT_EQ(packs->pack_particles(from_store, {2, 1}, message), 0U) << "none goes there";
+      EXPECT_EQ(packs->pack_particles(from_store, {departure.peer, departure.count - 1}, message),
+                departure.count);
+      ASSERT_EQ(packs->pack_particles(from_store, departure, message), departure.count) << name;
       packs->synchronise();
       const auto on_host = bytes_at(message, bytes);
       std::vector<Particle> came(departure.count);
@@ -175,7 +177,7 @@ TEST_F(GpuPacking, WhatTheHostPacksIsUnpackedWordForWord) {
   host_packer_.make_particles(store.data(), 0, count, seed);
   host_packer_.fill_queue(0, {{1, count}});
   std::vector<std::byte> message(particle_header_bytes + count * particle_bytes);
-  host_packer_.pack_particles(store.data(), 1, message.data());
+  ASSERT_EQ(host_packer_.pack_particles(store.data(), {1, count}, message.data()), count);
   const auto there = device(message.size());
   move(there->data(), message.data(), message.size());
   const auto back = device(count * sizeof(Particle));
@@ -230,10 +232,10 @@ TEST_F(GpuPacking, MoreDeparturesThanOneLaunchTakes) {
   packer_->fill_queue(0, departures);
   std::vector<std::int32_t> seen(all, 0);
   for (const Departure& departure : departures) {
-    ASSERT_EQ(packer_->queued(departure.peer), departure.count);
     if (departure.count == 0) continue;
     const auto message = device(particle_header_bytes + departure.count * particle_bytes);
-    packer_->pack_particles(particles_at(store->data()), departure.peer, message->data());
+    ASSERT_EQ(packer_->pack_particles(particles_at(store->data()), departure, message->data()),
+              departure.count);
     const auto back = device(departure.count * sizeof(Particle));
     ASSERT_EQ(packer_->unpack_particles(particles_at(back->data()), 0, message->data(), departure.count),
               departure.count);

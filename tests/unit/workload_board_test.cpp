@@ -15,9 +15,7 @@
 namespace linkscope::workload {
 namespace {
 
-std::shared_ptr<const BoardMemory> board_for(int ranks) {
-  return std::make_shared<const BoardMemory>(RankBoard::bytes(ranks));
-}
+std::shared_ptr<const BoardMemory> board_for(int ranks) { return std::make_shared<const BoardMemory>(ranks); }
 
 /// Runs `work` as each of `ranks` ranks, by threads.
 template <class Work>
@@ -26,7 +24,7 @@ void as_ranks(int ranks, const Work& work) {
   std::vector<std::thread> threads;
   for (int rank = 0; rank < ranks; ++rank) {
     threads.emplace_back([&, rank] {
-      RankBoard board(memory, ranks, rank);
+      RankBoard board(memory, rank);
       work(board);
     });
   }
@@ -83,11 +81,11 @@ TEST(RankBoard, ProcessesFindItAndReduceExactly) {
   const std::string told = memory->told();
   const pid_t child = fork();
   if (child == 0) {
-    const auto found = std::make_shared<const BoardMemory>(told, RankBoard::bytes(2));
-    RankBoard board(found, 2, 1);
+    const auto found = std::make_shared<const BoardMemory>(2, told);
+    RankBoard board(found, 1);
     _exit(wrong_reductions(board, 2, 100) == 0 ? 0 : 1);
   }
-  RankBoard board(memory, 2, 0);
+  RankBoard board(memory, 0);
   EXPECT_EQ(wrong_reductions(board, 2, 100), 0);
   int status = -1;
   ASSERT_EQ(waitpid(child, &status, 0), child);
@@ -96,36 +94,39 @@ TEST(RankBoard, ProcessesFindItAndReduceExactly) {
 
 TEST(RankBoard, WhatIsNoBoardIsNotTakenForOne) {
   const auto memory = board_for(2);
-  const auto fault_of = [](const std::string& told, int ranks) {
+  const auto fault_of = [](int ranks, const std::string& told) {
     try {
-      const BoardMemory found(told, RankBoard::bytes(ranks));
+      const BoardMemory found(ranks, told);
       return std::string("found");
     } catch (const Error& error) {
       return std::string(error.fault() == Fault::unsupported ? "unsupported" : "broken");
     }
   };
   const std::string told = memory->told();
-  EXPECT_EQ(fault_of(told, 2), "found");
-  EXPECT_EQ(fault_of(told, 3), "unsupported") << "of another size";
-  EXPECT_EQ(fault_of(told.substr(0, told.rfind(' ')) + " 12345", 2), "unsupported") << "with another key";
-  EXPECT_EQ(fault_of(std::to_string(getpid()) + " 100000 1", 2), "unsupported");
-  EXPECT_EQ(fault_of("nothing", 2), "broken");
+  EXPECT_EQ(fault_of(2, told), "found");
+  EXPECT_EQ(fault_of(3, told), "broken") << "of another number of ranks";
+  EXPECT_EQ(fault_of(2, "nothing"), "broken");
+  std::string elsewhere = told;
+  elsewhere[sizeof(std::uint64_t)] ^= 1;  // of the boot id's text
+  EXPECT_EQ(fault_of(2, elsewhere), "unsupported") << "on another host";
+  const std::string gone = board_for(2)->told();
+  EXPECT_EQ(fault_of(2, gone), "unsupported");
 }
 
 TEST(RankBoard, NoWaitOutlastsARankThatGaveUpOrWhoseProcessIsGone) {
   const auto memory = board_for(2);
-  RankBoard own(memory, 2, 0);
+  RankBoard own(memory, 0);
   const pid_t child = fork();
   if (child == 0) {
-    const RankBoard other(memory, 2, 1);
+    const RankBoard other(memory, 1);
     _exit(0);
   }
   ASSERT_EQ(waitpid(child, nullptr, 0), child);
   EXPECT_THROW(own.reduce({.count = 0}, nullptr), Error) << "its process is gone";
 
   const auto fresh = board_for(2);
-  RankBoard waiting(fresh, 2, 0);
-  const RankBoard failed(fresh, 2, 1);
+  RankBoard waiting(fresh, 0);
+  const RankBoard failed(fresh, 1);
   std::thread gives_up([&] { failed.give_up(); });
   EXPECT_THROW(waiting.wait([] { return false; }), Error);
   gives_up.join();

@@ -1,7 +1,10 @@
 // Halo exchanges and patterns by ranks of one process: what arrives, and how what is wrong is named.
 #include <gtest/gtest.h>
 
+#include <chrono>
+#include <cstring>
 #include <numeric>
+#include <thread>
 
 #include "workload_ranks.hpp"
 
@@ -55,39 +58,45 @@ Schedule halo(int across, int up, std::uint64_t steps = 2) {
 }
 
 /// Damages one word of its `number`-th copy.
-class DamagingPacker final : public Packer {
+class DamagingPacker final : public HostPacker {
  public:
-  explicit DamagingPacker(int number) : number_(number) {}
+  explicit DamagingPacker(int number) : HostPacker(host_end), number_(number) {}
   void copy(const std::vector<PackedRows>& rows) override {
-    own_.copy(rows);
+    HostPacker::copy(rows);
     if (number_-- == 0) rows.back().to[(rows.back().words - 1) * 8] ^= std::byte{1};
-  }
-  void synchronise() override {}
-  void fill(const GridBox& box, std::uint64_t seed) override { own_.fill(box, seed); }
-  void poison(const GridBox& box) override { own_.poison(box); }
-  [[nodiscard]] std::optional<WrongWord> compare(const GridBox& box, std::uint64_t seed) override {
-    return own_.compare(box, seed);
-  }
-  [[nodiscard]] std::uint64_t read_word(const std::byte* at) override { return own_.read_word(at); }
-  [[nodiscard]] std::byte* allocate(Bytes bytes) override { return own_.allocate(bytes); }
-  void release(std::byte* at) override { own_.release(at); }
-  void make_particles(Particle*, std::uint64_t, std::uint64_t, std::uint64_t) override {}
-  void fill_queue(std::uint64_t, const std::vector<Departure>&) override {}
-  [[nodiscard]] std::uint64_t queued(int) override { return 0; }
-  void pack_particles(const Particle*, int, std::byte*) override {}
-  [[nodiscard]] std::uint64_t unpack_particles(Particle*, std::uint64_t, const std::byte*,
-                                               std::uint64_t) override {
-    return 0;
-  }
-  [[nodiscard]] std::optional<std::uint64_t> count_particles(const Particle*, std::uint64_t, std::uint64_t,
-                                                             std::uint64_t,
-                                                             std::vector<std::int32_t>&) override {
-    return std::nullopt;
   }
 
  private:
-  HostPacker own_{host_end};
   int number_;
+};
+
+/// Counts what was enqueued and not yet waited for.
+class CountingPacker final : public HostPacker {
+ public:
+  CountingPacker() : HostPacker(host_end) {}
+  void copy(const std::vector<PackedRows>& /*rows*/) override { ++under_way; }
+  void synchronise() override { under_way = 0; }
+  int under_way = 0;
+};
+
+/// Ranks whose messages a device keeps in order; nothing is sent.
+class DeviceOrder final : public Transport {
+ public:
+  explicit DeviceOrder(std::byte* room) : room_(room) {}
+  [[nodiscard]] MessageOrder order() const override { return MessageOrder::device; }
+  [[nodiscard]] std::byte* outgoing(int, Bytes) override { return room_; }
+  void receive(int, Bytes, Bytes) override {}
+  void send(int, Bytes, Bytes) override {}
+  void wait() override {}
+  void send_from(int, const std::byte*, Bytes) override {}
+  [[nodiscard]] bool sent() override { return true; }
+  [[nodiscard]] std::optional<ArrivedMessage> arrived() override { return std::nullopt; }
+  void collective(const SmallCollective&, void*) override {}
+  void begin_reduce(std::int64_t*, int) override {}
+  [[nodiscard]] bool reduced() override { return true; }
+
+ private:
+  std::byte* room_;
 };
 
 class HaloTest : public testing::TestWithParam<std::pair<int, int>> {};
@@ -116,13 +125,142 @@ TEST(HaloFaultTest, AWordThatIsPackedWronglyIsNamedByPhaseFieldAndCell) {
 }
 
 TEST(HaloFaultTest, ADamagedWordOfATimedStartIsFoundAtTheEnd) {
-  // Each of two ranks packs and unpacks in each phase: two phases are checked first, four copies.
+  // Each of two ranks packs and unpacks in each phase: two phases are checked first, each twice, eight copies.
   Ranks ranks(halo(2, 1, 1), [](int rank) -> std::unique_ptr<Packer> {
-    if (rank == 1) return std::make_unique<DamagingPacker>(7);
+    if (rank == 1) return std::make_unique<DamagingPacker>(11);
     return plain_packer(rank);
   });
   ranks.run();
   EXPECT_NE(ranks.wrong(), "");
+}
+
+/// One exchange between two ranks.
+Schedule one_exchange() {
+  Schedule schedule = halo(2, 1, 1);
+  schedule.loops[0].phases.resize(1);
+  return schedule;
+}
+
+/// Packs once: what it sends later is what the receiver has had before. Packing and unpacking take turns.
+class StalePacker final : public HostPacker {
+ public:
+  StalePacker() : HostPacker(host_end) {}
+  void copy(const std::vector<PackedRows>& rows) override {
+    const bool packs = copies_++ % 2 == 0;
+    if (!packs || copies_ == 1) HostPacker::copy(rows);
+  }
+
+ private:
+  int copies_ = 0;
+};
+
+TEST(HaloFaultTest, AMessageOfTheRepeatBeforeIsFoundAlthoughItHasTheBytesOfItsOwn) {
+  Ranks ranks(one_exchange(), [](int rank) -> std::unique_ptr<Packer> {
+    if (rank == 0) return std::make_unique<StalePacker>();
+    return plain_packer(rank);
+  });
+  ranks.run(2);
+  EXPECT_NE(ranks.wrong().find("the halo of rank 1"), std::string::npos) << ranks.wrong();
+}
+
+/// Unpacks its first message only when the second has come as well, or does not come for a while.
+class LatePacker final : public HostPacker {
+ public:
+  explicit LatePacker(const PairWords*& words) : HostPacker(host_end), words_(words) {}
+  void copy(const std::vector<PackedRows>& rows) override {
+    if (copies_++ == 1) {
+      for (int wait = 0; wait < 200 && words_->sent.load() < 2; ++wait)
+        std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    }
+    HostPacker::copy(rows);
+  }
+
+ private:
+  const PairWords*& words_;
+  int copies_ = 0;
+};
+
+/// What ranks say whose second message from rank 0 to rank 1 may come when `freed` are said to be unpacked at first.
+std::string wrong_when_freed(std::uint64_t freed) {
+  const PairWords* words = nullptr;
+  Ranks ranks(one_exchange(), [&](int rank) -> std::unique_ptr<Packer> {
+    if (rank == 1) return std::make_unique<LatePacker>(words);
+    return plain_packer(rank);
+  });
+  words = &ranks.board().pair(0, 1);
+  ranks.board().pair(0, 1).freed.store(freed);
+  ranks.run(1);
+  return ranks.wrong();
+}
+
+TEST(HaloFaultTest, AMessageThatOvertakesTheOneBeforeIsFound) {
+  EXPECT_EQ(wrong_when_freed(0), "");
+  EXPECT_NE(wrong_when_freed(1).find("the halo of rank 1"), std::string::npos);
+}
+
+/// Its reductions give what the rank itself has.
+class LonelyReductions final : public DirectTransport {
+ public:
+  using DirectTransport::DirectTransport;
+  void collective(const SmallCollective& what, void* numbers) override {
+    std::vector<std::byte> dropped(static_cast<std::size_t>(what.count) * bytes_of(what.type));
+    if (what.count > 0) std::memcpy(dropped.data(), numbers, dropped.size());
+    DirectTransport::collective(what, dropped.data());
+  }
+};
+
+TEST(ScheduleTransferTest, AReductionThatIsNotOverAllRanksIsFound) {
+  for (const ReduceOp by : {ReduceOp::sum, ReduceOp::min, ReduceOp::max}) {
+    for (const NumberType type : {NumberType::int32, NumberType::int64, NumberType::float64}) {
+      Schedule schedule;
+      schedule.ranks = 3;
+      schedule.loops = {{2, {Phase{.name = "a", .collectives = {{type, by, 100}, {.count = 0}}}}}};
+      Ranks right(schedule);
+      right.run();
+      EXPECT_EQ(right.wrong(), "");
+      RanksBy<LonelyReductions> ranks(schedule);
+      ranks.run();
+      EXPECT_NE(ranks.wrong().find("after a: number "), std::string::npos) << ranks.wrong();
+    }
+  }
+}
+
+/// Takes a while to pack.
+class SlowPacker final : public HostPacker {
+ public:
+  SlowPacker() : HostPacker(host_end) {}
+  void copy(const std::vector<PackedRows>& rows) override {
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    HostPacker::copy(rows);
+  }
+};
+
+TEST(ScheduleTransferTest, TheTimeOfEachRankHoldsItsWaitsAtBarriers) {
+  Schedule schedule = one_exchange();
+  schedule.loops[0].phases.push_back(Phase{.name = "barrier", .collectives = {{.count = 0}}});
+  Ranks ranks(schedule, [](int rank) -> std::unique_ptr<Packer> {
+    if (rank == 0) return std::make_unique<SlowPacker>();
+    return plain_packer(rank);
+  });
+  ranks.run(3);
+  for (const int rank : {0, 1}) EXPECT_GE(ranks.transfer(rank).counted({0, 0, 0}).length(), 3 * 0.01) << rank;
+}
+
+TEST(MessageWorkTest, ADeviceIsWaitedForInTheLastPhaseThatHasMessagesOfTheRank) {
+  Schedule schedule = halo(2, 1);
+  Phase empty = schedule.loops[0].phases[0];  // bottom and top, where no rank has a neighbour
+  empty.halo->axis = GridAxis::y;
+  empty.messages.clear();
+  schedule.loops[0].phases.insert(schedule.loops[0].phases.begin() + 1, empty);
+  schedule.check();
+  HeapBuffer state(HaloLayout::bytes(*schedule.grid, 0));
+  HeapBuffer messages(MessageSlots(schedule, 0).bytes);
+  CountingPacker packer;
+  DeviceOrder transport(messages.data());
+  const auto work = message_work({&schedule, 0, &packer, &transport, &state, &messages});
+  PartClock clock;
+  for (const std::size_t phase : {0, 1}) work->carry_out({0, phase}, clock);
+  EXPECT_EQ(packer.under_way, 0);
 }
 
 TEST(HaloLayoutTest, WhatTwoChunksHaveBothIsNotSent) {
@@ -197,9 +335,9 @@ TEST(MessageSlotsTest, MessagesOfOnePhaseToOnePeerLieBehindOneAnotherAndPhasesSh
                      {Phase{.name = "a", .messages = {{0, 1, 10}, {0, 1, 20}}},
                       Phase{.name = "b", .messages = {{0, 1, 40}, {1, 0, 8}}}}}};
   const MessageSlots slots(schedule, 0);
-  EXPECT_EQ(slots.to().at(1).bytes, 48U);
-  EXPECT_EQ(slots.from().at(1).bytes, 16U);
-  EXPECT_EQ(slots.from().at(1).offset, 256U);
+  EXPECT_EQ(slots.to.at(1).bytes, 48U);
+  EXPECT_EQ(slots.from.at(1).bytes, 16U);
+  EXPECT_EQ(slots.from.at(1).offset, 256U);
   const RankMessages first = messages_of(schedule.loops[0].phases[0], 0);
   ASSERT_EQ(first.sends.size(), 2U);
   EXPECT_EQ(first.sends[1].offset, 16U);

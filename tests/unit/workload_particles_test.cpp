@@ -67,10 +67,9 @@ TEST(HostPackerTest, AMessageHasItsNumberThenColumnByColumn) {
   std::vector<Particle> store(4);
   packer.make_particles(store.data(), 10, 4, 3);
   packer.fill_queue(1, {{5, 2}, {6, 1}});
-  EXPECT_EQ(packer.queued(5), 2U);
-  EXPECT_EQ(packer.queued(6), 1U);
   std::vector<std::byte> message(8 + 2 * 136);
-  packer.pack_particles(store.data(), 5, message.data());
+  EXPECT_EQ(packer.pack_particles(store.data(), {6, 2}, message.data()), 1U) << "and packs none";
+  EXPECT_EQ(packer.pack_particles(store.data(), {5, 2}, message.data()), 2U);
   std::int32_t header[4];
   std::memcpy(header, message.data(), sizeof header);
   EXPECT_EQ(header[0], 2);
@@ -92,7 +91,7 @@ TEST(HostPackerTest, AMessageThatSaysAnotherNumberThanItHasIsUnpackedAsFarAsItGo
   packer.make_particles(store.data(), 0, 2, 3);
   packer.fill_queue(0, {{1, 1}});
   std::vector<std::byte> message(8 + 136);
-  packer.pack_particles(store.data(), 1, message.data());
+  EXPECT_EQ(packer.pack_particles(store.data(), {1, 1}, message.data()), 1U);
   const std::int32_t damaged = 1 << 20;
   std::memcpy(message.data(), &damaged, sizeof damaged);
   std::vector<Particle> other(1);
@@ -116,44 +115,48 @@ TEST(HostPackerTest, AParticleThatIsAlteredIsNamedAndOthersAreCountedByNumber) {
 }
 
 /// Copies what it unpacked first over what it unpacked last.
-class DoublingPacker final : public Packer {
+class DoublingPacker final : public HostPacker {
  public:
-  void copy(const std::vector<PackedRows>& rows) override { own_.copy(rows); }
-  void synchronise() override {}
-  void fill(const GridBox& box, std::uint64_t seed) override { own_.fill(box, seed); }
-  void poison(const GridBox& box) override { own_.poison(box); }
-  [[nodiscard]] std::optional<WrongWord> compare(const GridBox& box, std::uint64_t seed) override {
-    return own_.compare(box, seed);
-  }
-  [[nodiscard]] std::uint64_t read_word(const std::byte* at) override { return own_.read_word(at); }
-  [[nodiscard]] std::byte* allocate(Bytes bytes) override { return own_.allocate(bytes); }
-  void release(std::byte* at) override { own_.release(at); }
-  void make_particles(Particle* store, std::uint64_t first, std::uint64_t count,
-                      std::uint64_t seed) override {
-    own_.make_particles(store, first, count, seed);
-  }
-  void fill_queue(std::uint64_t from, const std::vector<Departure>& departures) override {
-    own_.fill_queue(from, departures);
-  }
-  [[nodiscard]] std::uint64_t queued(int peer) override { return own_.queued(peer); }
-  void pack_particles(const Particle* store, int peer, std::byte* to) override {
-    own_.pack_particles(store, peer, to);
-  }
+  DoublingPacker() : HostPacker(host_end) {}
   [[nodiscard]] std::uint64_t unpack_particles(Particle* store, std::uint64_t at, const std::byte* message,
                                                std::uint64_t count) override {
-    const std::uint64_t told = own_.unpack_particles(store, at, message, count);
+    const std::uint64_t told = HostPacker::unpack_particles(store, at, message, count);
     store[at + count - 1] = store[at];
     return told;
   }
-  [[nodiscard]] std::optional<std::uint64_t> count_particles(const Particle* store, std::uint64_t from,
-                                                             std::uint64_t to, std::uint64_t seed,
-                                                             std::vector<std::int32_t>& seen) override {
-    return own_.count_particles(store, from, to, seed, seen);
+};
+
+/// Sends in each message after the first what that had.
+class StaleParticles final : public HostPacker {
+ public:
+  StaleParticles() : HostPacker(host_end) {}
+  [[nodiscard]] std::uint64_t pack_particles(const Particle* store, const Departure& departure,
+                                             std::byte* to) override {
+    const std::uint64_t count = HostPacker::pack_particles(store, departure, to);
+    const Bytes bytes = particle_header_bytes + count * particle_bytes;
+    if (first_.empty()) first_.assign(to, to + bytes);
+    std::memcpy(to, first_.data(), std::min<std::size_t>(bytes, first_.size()));
+    return count;
   }
 
  private:
-  HostPacker own_{host_end};
+  std::vector<std::byte> first_;
 };
+
+TEST(ParticleFaultTest, AMessageOfTheCycleBeforeIsFoundAlthoughItHasTheSameParticles) {
+  Schedule schedule = exchange(Termination::blocking);
+  schedule.loops[0].phases = {
+      Phase{.name = "round 0", .messages = {particles(0, 1, 8)}, .termination = Termination::blocking},
+      Phase{.name = "round 1", .termination = Termination::blocking}};
+  Ranks ranks(schedule, [](int rank) -> std::unique_ptr<Packer> {
+    if (rank == 0) return std::make_unique<StaleParticles>();
+    return plain_packer(rank);
+  });
+  ranks.run();
+  const auto mismatch = ranks.transfer(1).verify(7);
+  ASSERT_TRUE(mismatch);
+  EXPECT_NE(mismatch->what.find("is not one that was made"), std::string::npos) << mismatch->what;
+}
 
 TEST(ParticleFaultTest, AParticleThatIsThereTwiceForAnotherThatIsLostIsNamed) {
   Ranks ranks(exchange(Termination::blocking), [](int rank) -> std::unique_ptr<Packer> {

@@ -9,12 +9,11 @@
 
 #include "base/error.hpp"
 #include "model/buffer.hpp"
+#include "workload/direct_transport.hpp"
 #include "workload/halo_layout.hpp"
 #include "workload/host_packer.hpp"
 #include "workload/message_slots.hpp"
-#include "workload/particle_work.hpp"
 #include "workload/schedule_transfer.hpp"
-#include "workload/thread_transport.hpp"
 
 namespace linkscope::workload {
 
@@ -35,30 +34,36 @@ class HeapBuffer final : public Buffer {
   mutable std::vector<std::uint64_t> words_;
 };
 
-using MakePacker = std::function<std::unique_ptr<Packer>(int rank)>;
+using PackerOfRank = std::function<std::unique_ptr<Packer>(int rank)>;
 
 inline std::unique_ptr<Packer> plain_packer(int /*rank*/) { return std::make_unique<HostPacker>(host_end); }
 
-class Ranks {
+/// `Sending`: DirectTransport, or what a test makes of it.
+template <class Sending = DirectTransport>
+class RanksBy {
  public:
-  explicit Ranks(const Schedule& schedule, const MakePacker& make_packer = plain_packer)
-      : schedule_(schedule) {
+  explicit RanksBy(const Schedule& schedule, const PackerOfRank& make_packer = plain_packer)
+      : schedule_(schedule), board_(std::make_shared<const BoardMemory>(schedule.ranks)) {
     schedule_.check();
-    const auto memory = std::make_shared<const BoardMemory>(RankBoard::bytes(schedule_.ranks));
-    const auto mailboxes = std::make_shared<Mailboxes>(static_cast<std::size_t>(schedule_.ranks));
+    const std::vector<MessageSlots> slots = slots_of_ranks(schedule_);
+    std::vector<std::byte*> bases;
     for (int rank = 0; rank < schedule_.ranks; ++rank) {
       const Bytes state = schedule_.grid        ? HaloLayout::bytes(*schedule_.grid, rank)
-                          : schedule_.particles ? ParticleWork::state_bytes(schedule_, rank)
+                          : schedule_.particles ? particle_state_bytes(schedule_, rank)
                                                 : 8;
       state_.push_back(std::make_unique<HeapBuffer>(state));
-      messages_.push_back(std::make_unique<HeapBuffer>(MessageSlots(schedule_, rank).bytes()));
-      const RankContext context{
-          &schedule_, rank, nullptr, nullptr, state_.back().get(), messages_.back().get()};
+      messages_.push_back(std::make_unique<HeapBuffer>(slots[static_cast<std::size_t>(rank)].bytes));
+      bases.push_back(messages_.back()->data());
+    }
+    for (int rank = 0; rank < schedule_.ranks; ++rank) {
+      const auto own = static_cast<std::size_t>(rank);
+      const RankContext context{&schedule_, rank, nullptr, nullptr, state_[own].get(), messages_[own].get()};
+      std::unique_ptr<Packer> packer = make_packer(rank);
       auto transport =
-          std::make_unique<ThreadTransport>(RankBoard(memory, schedule_.ranks, rank, host::SpinPolicy::yield),
-                                            mailboxes, schedule_, messages_.back()->data());
+          std::make_unique<Sending>(RankBoard(board_, rank, host::SpinPolicy::yield), schedule_,
+                                    MessageOrder::host, *packer, local_peers(slots, rank, bases));
       transfers_.push_back(
-          std::make_unique<ScheduleTransfer>(context, make_packer(rank), std::move(transport), RankThread{}));
+          std::make_unique<ScheduleTransfer>(context, std::move(packer), std::move(transport), RankThread{}));
     }
   }
 
@@ -85,13 +90,17 @@ class Ranks {
     }
     return "";
   }
+  [[nodiscard]] const BoardMemory& board() const { return *board_; }
   [[nodiscard]] ScheduleTransfer& transfer(int rank) { return *transfers_[static_cast<std::size_t>(rank)]; }
 
  private:
   Schedule schedule_;
+  std::shared_ptr<const BoardMemory> board_;
   std::vector<std::unique_ptr<HeapBuffer>> state_;
   std::vector<std::unique_ptr<HeapBuffer>> messages_;
   std::vector<std::unique_ptr<ScheduleTransfer>> transfers_;
 };
+
+using Ranks = RanksBy<>;
 
 }  // namespace linkscope::workload

@@ -1,15 +1,23 @@
+// direct-schedule on GPUs: messages are packed straight into the receiver's memory, which may be another process's.
 #include "workload/gpu/gpu_direct_schedule.hpp"
 
 #include <algorithm>
+#include <map>
+#include <string>
 #include <utility>
+#include <vector>
 
+#include "backend/gpu/streams.hpp"
 #include "base/error.hpp"
-#include "workload/gpu/direct_ranks.hpp"
+#include "base/pack.hpp"
+#include "workload/direct_transport.hpp"
+#include "workload/gpu/local_rank.hpp"
 
 namespace linkscope::workload {
 namespace {
 
 constexpr const char* order_parameter = "order";
+constexpr Rotation whole{0, 1};  // memory of messages is used as a whole
 
 /// Throws Error{bad_input} for a word that means nothing.
 MessageOrder wanted_order(const Flow& flow) {
@@ -18,20 +26,217 @@ MessageOrder wanted_order(const Flow& flow) {
   return word == "device" ? MessageOrder::device : MessageOrder::host;
 }
 
+bool in_several_processes(const Flow& flow) {
+  return std::any_of(flow.members.begin(), flow.members.end(),
+                     [&](const Endpoint& member) { return member.rank != flow.members.front().rank; });
+}
+
+/// A rank, and another one that messages go to or come from.
+using RankPair = std::pair<int, int>;
+
+void put(Pack& pack, const std::map<RankPair, std::shared_ptr<const gpu::StreamEvent>>& events) {
+  pack.put<std::uint64_t>(events.size());
+  for (const auto& [pair, event] : events) pack.put(pair.first).put(pair.second).text(event->handle());
+}
+
+void add_handles(std::map<RankPair, std::string>& handles, Unpack& told) {
+  for (std::size_t left = told.count(); left > 0; --left) {
+    const int rank = told.number(0);
+    const int peer = told.number(0);
+    handles[{rank, peer}] = told.text();
+  }
+}
+
+/// This process's ranks, and how they come to the others' memory and events.
+class DirectRanks final : public ScheduleParts {
+ public:
+  /// `order`: what is wanted; hosts keep order where ranks are in several processes and a driver shares no events.
+  DirectRanks(std::shared_ptr<gpu::GpuContext> context, std::shared_ptr<gpu::IpcMappings> mappings,
+              const Flow& flow, std::vector<LocalRank> own, MessageOrder order)
+      : ScheduleParts(flow.schedule),
+        context_(std::move(context)),
+        mappings_(std::move(mappings)),
+        flow_(flow),
+        own_(std::move(own)),
+        order_(order),
+        slots_(slots_of_ranks(*flow.schedule)) {
+    for (const LocalRank& one : own_) local_[one.context.rank] = one.context.messages;
+    if (local_.contains(0)) board_ = std::make_shared<const BoardMemory>(flow_.schedule->ranks);
+    if (order_ == MessageOrder::device) make_events();
+  }
+
+  /// Where ranks are in several processes: the board, and handles of their memory and events.
+  [[nodiscard]] std::string export_handles() override {
+    if (own_.empty() || !in_several_processes(flow_)) return {};
+    Pack pack;
+    pack.put(order_)
+        .text(local_.contains(0) ? board_->told() : std::string())
+        .put<std::uint64_t>(own_.size());
+    for (const LocalRank& one : own_)
+      pack.put(one.context.rank).text(gpu::IpcExport::of(*context_, *one.context.messages, whole).text());
+    put(pack, sent_);
+    put(pack, freed_);
+    return pack.bytes();
+  }
+
+  void import_handles(const std::vector<std::string>& exports) override {
+    if (own_.empty()) return;
+    if (in_several_processes(flow_)) read(exports);
+    for (LocalRank& one : own_) connect(one);
+    own_.clear();
+  }
+
+ private:
+  using Event = std::shared_ptr<const gpu::StreamEvent>;
+
+  /// Where messages from `source` come in the memory of `destination`; null where none do.
+  [[nodiscard]] const MessageSlot* slot(int source, int destination) const {
+    return slots_[static_cast<std::size_t>(destination)].from_peer(source);
+  }
+
+  /// A driver may have no events that other processes can wait for.
+  void make_events() {
+    const auto reach = in_several_processes(flow_) ? gpu::EventReach::node : gpu::EventReach::process;
+    const auto make = [&](const LocalRank& one) {
+      return std::make_shared<const gpu::StreamEvent>(*context_, one.packer->device(), reach);
+    };
+    try {
+      for (const LocalRank& one : own_) {
+        const int rank = one.context.rank;
+        for (int peer = 0; peer < flow_.schedule->ranks; ++peer) {
+          if (slot(rank, peer) != nullptr) sent_[{rank, peer}] = make(one);
+          if (slot(peer, rank) != nullptr) freed_[{rank, peer}] = make(one);
+        }
+      }
+    } catch (const Error& error) {
+      if (error.fault() != Fault::broken || reach == gpu::EventReach::process) throw;
+      sent_.clear();
+      freed_.clear();
+      order_ = MessageOrder::host;
+    }
+  }
+
+  /// All processes see the same exports, and so take the same order.
+  void read(const std::vector<std::string>& exports) {
+    for (const std::string& exported : exports) {
+      if (exported.empty()) continue;
+      Unpack told(exported, "a process offered no ranks");
+      if (told.get<MessageOrder>() != MessageOrder::device) order_ = MessageOrder::host;
+      const std::string board = told.text();
+      if (!board.empty() && board_ == nullptr)
+        board_ = std::make_shared<const BoardMemory>(flow_.schedule->ranks, board);
+      for (std::size_t left = told.count(); left > 0; --left) {
+        const int rank = told.number(0);
+        foreign_[rank] = gpu::IpcExport::read(told.text());
+      }
+      add_handles(foreign_sent_, told);
+      add_handles(foreign_freed_, told);
+      told.end();
+    }
+    for (const auto* const handles : {&foreign_sent_, &foreign_freed_}) {
+      for (const auto& [pair, handle] : *handles) {
+        if (handle.empty()) order_ = MessageOrder::host;
+      }
+    }
+    if (board_ == nullptr) throw Error(Fault::broken, "no process offered memory for ranks to share");
+  }
+
+  void connect(LocalRank& own) {
+    const int rank = own.context.rank;
+    std::map<int, DirectPeer> peers;
+    for (int peer = 0; peer < flow_.schedule->ranks; ++peer) {
+      if (slot(rank, peer) != nullptr || slot(peer, rank) != nullptr) peers[peer] = peer_of(own, peer);
+    }
+    RankThread thread = thread_of(context_, own.packer->device());
+    thread.notes = {
+        order_ == MessageOrder::device ? "GPUs keep packing and messages in order, by events"
+                                       : "hosts keep packing and messages in order",
+        in_several_processes(flow_) ? "ranks in several processes" : "ranks are threads of one process"};
+    auto transport = std::make_unique<DirectTransport>(RankBoard(board_, rank), *flow_.schedule, order_,
+                                                       *own.packer, std::move(peers));
+    add(std::make_unique<ScheduleTransfer>(own.context, std::move(own.packer), std::move(transport),
+                                           std::move(thread)));
+  }
+
+  [[nodiscard]] DirectPeer peer_of(const LocalRank& own, int peer) const {
+    const int rank = own.context.rank;
+    DirectPeer found;
+    if (const MessageSlot* const to = slot(rank, peer)) {
+      reach(own.packer->device(), peer, found);
+      found.theirs += to->offset;
+      found.room = to->bytes;
+    }
+    if (order_ != MessageOrder::device) return found;
+    gpu::GpuPacker* const packer = own.packer.get();  // outlives what it does for the transport
+    if (sent_.contains({rank, peer}))
+      found.record_sent = [event = sent_.at({rank, peer}), packer] { event->record(packer->stream()); };
+    if (freed_.contains({rank, peer}))
+      found.record_freed = [event = freed_.at({rank, peer}), packer] { event->record(packer->stream()); };
+    if (const Event event = event_of(sent_, foreign_sent_, {peer, rank}, packer->device()))
+      found.await_sent = [event, packer] { event->hold_back(packer->stream()); };
+    if (const Event event = event_of(freed_, foreign_freed_, {peer, rank}, packer->device()))
+      found.await_freed = [event, packer] { event->hold_back(packer->stream()); };
+    return found;
+  }
+
+  /// For streams of `device`: of this process, or opened by its handle; null where there is none.
+  [[nodiscard]] Event event_of(const std::map<RankPair, Event>& own,
+                               const std::map<RankPair, std::string>& foreign, const RankPair& pair,
+                               int device) const {
+    if (const auto found = own.find(pair); found != own.end()) return found->second;
+    const auto handle = foreign.find(pair);
+    if (handle == foreign.end()) return nullptr;
+    return std::make_shared<const gpu::StreamEvent>(*context_, device, handle->second);
+  }
+
+  /// Makes the peer's memory reachable from `device`.
+  void reach(int device, int peer, DirectPeer& found) const {
+    if (const auto here = local_.find(peer); here != local_.end()) {
+      auto mapping = std::make_shared<gpu::PeerMapping>(context_->reach(device, *here->second));
+      found.theirs = mapping->address;
+      found.mapping = std::move(mapping);
+      return;
+    }
+    const auto there = foreign_.find(peer);
+    if (there == foreign_.end())
+      throw Error(Fault::broken, "no process offered the memory of rank " + std::to_string(peer));
+    if (const Support usable = there->second.usable(*context_, whole); !usable)
+      throw Error(Fault::unsupported, usable.reason());
+    const int process = flow_.members[static_cast<std::size_t>(peer)].rank;
+    std::shared_ptr<const gpu::ForeignBuffer> mapping = mappings_->open(device, there->second, process);
+    found.theirs = mapping->data();
+    found.mapping = std::move(mapping);
+  }
+
+  std::shared_ptr<gpu::GpuContext> context_;
+  std::shared_ptr<gpu::IpcMappings> mappings_;
+  Flow flow_;
+  std::vector<LocalRank> own_;
+  MessageOrder order_;
+  std::vector<MessageSlots> slots_;               ///< by rank
+  std::shared_ptr<const BoardMemory> board_;      ///< made here where this process has rank 0
+  std::map<int, const Buffer*> local_;            ///< messages, by rank of this process
+  std::map<RankPair, Event> sent_;                ///< events of this process's ranks: of messages to the peer
+  std::map<RankPair, Event> freed_;               ///< of what the rank has unpacked from the peer
+  std::map<int, gpu::IpcExport> foreign_;         ///< messages, by rank of all processes
+  std::map<RankPair, std::string> foreign_sent_;  ///< handles of events, of all processes
+  std::map<RankPair, std::string> foreign_freed_;
+};
+
 }  // namespace
 
 GpuDirectSchedule::GpuDirectSchedule(std::shared_ptr<gpu::GpuContext> context,
                                      std::shared_ptr<gpu::GpuPackers> packers)
-    : ScheduleMethod(HostDirectSchedule::spec, packers),
+    : ScheduleMethod(HostDirectSchedule::spec),
       context_(std::move(context)),
       packers_(std::move(packers)),
       mappings_(std::make_shared<gpu::IpcMappings>(context_)) {}
 
 std::map<std::string, std::string> GpuDirectSchedule::parameters() const {
-  return {{order_parameter,
-           "device (default): GPUs keep packing and messages in order, by events; host: hosts synchronise "
-           "them before "
-           "they say that a message is there. Ranks on CPUs know none but host"}};
+  return {
+      {order_parameter,
+       "device (default): GPUs keep packing and messages in order, by events; host: hosts synchronise them "
+       "before they say that a message is there. Ranks on CPUs know none but host"}};
 }
 
 Support GpuDirectSchedule::available() const {
@@ -41,9 +246,7 @@ Support GpuDirectSchedule::available() const {
 Support GpuDirectSchedule::supports(const Flow& flow) const {
   if (const Support usual = ScheduleMethod::supports(flow); !usual) return usual;
   static_cast<void>(wanted_order(flow));
-  const bool several = std::any_of(flow.members.begin(), flow.members.end(), [&](const Endpoint& member) {
-    return member.rank != flow.members.front().rank;
-  });
+  const bool several = in_several_processes(flow);
   for (std::size_t rank = 0; rank < flow.members.size(); ++rank) {
     const DeviceId& device = worker_of(flow, rank).device;
     if (device.kind != DeviceKind::gpu)
@@ -57,12 +260,8 @@ Support GpuDirectSchedule::supports(const Flow& flow) const {
 
 std::unique_ptr<PreparedParts> GpuDirectSchedule::assemble(const Flow& flow,
                                                            const std::vector<LocalPart>& own) const {
-  std::vector<LocalRank> ranks;
-  for (const LocalPart& part : own) {
-    ranks.push_back({context_of(flow, part),
-                     packers_->gpu_packer(worker_of(flow, part.index), flow.members[part.index])});
-  }
-  return std::make_unique<DirectRanks>(context_, mappings_, flow, std::move(ranks), wanted_order(flow));
+  return std::make_unique<DirectRanks>(context_, mappings_, flow, local_ranks(*packers_, flow, own),
+                                       wanted_order(flow));
 }
 
 }  // namespace linkscope::workload

@@ -2,9 +2,11 @@
 #pragma once
 
 #include <memory>
+#include <vector>
 
-#include "backend/gpu/packing/gpu_packer.hpp"
-#include "workload/phase_work.hpp"
+#include "backend/gpu/call/call_transfer.hpp"
+#include "backend/gpu/packing/gpu_packers.hpp"
+#include "workload/schedule_method.hpp"
 
 namespace linkscope::workload {
 
@@ -12,5 +14,21 @@ struct LocalRank {
   RankContext context;  ///< packer and transport are still to be named
   std::unique_ptr<gpu::GpuPacker> packer;
 };
+
+/// Throws Error{unsupported} where a rank's GPU does not reach its memory.
+[[nodiscard]] inline std::vector<LocalRank> local_ranks(const gpu::GpuPackers& packers, const Flow& flow,
+                                                        const std::vector<LocalPart>& own) {
+  std::vector<LocalRank> ranks;
+  for (const LocalPart& part : own)
+    ranks.push_back(
+        {context_of(flow, part), packers.gpu_packer(worker_of(flow, part.index), flow.members[part.index])});
+  return ranks;
+}
+
+/// The thread of a rank whose packer is on `device`.
+[[nodiscard]] inline RankThread thread_of(const std::shared_ptr<gpu::GpuContext>& context, int device) {
+  return {.node = gpu::calling_node(*context, device),
+          .prepare = [context, device] { context->use(device); }};
+}
 
 }  // namespace linkscope::workload

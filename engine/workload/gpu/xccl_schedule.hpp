@@ -15,8 +15,7 @@ class XcclSchedule final : public ScheduleMethod {
  public:
   XcclSchedule(std::shared_ptr<xccl::XcclContext> context, std::shared_ptr<gpu::GpuPackers> packers)
       : ScheduleMethod({"xccl-schedule", "an application's messages by the vendor's library (NCCL, RCCL)",
-                        Quantity::bandwidth, xccl_schedule_traits},
-                       packers),
+                        Quantity::bandwidth, xccl_schedule_traits}),
         context_(std::move(context)),
         packers_(std::move(packers)) {}
 

@@ -114,11 +114,20 @@ void GpuPacker::synchronise() {
     LINKSCOPE_CHECK(gpuStreamSynchronize(stream()));
     return;
   }
-  for (gpuError_t state = gpuStreamQuery(stream()); state != gpuSuccess; state = gpuStreamQuery(stream())) {
-    if (state != gpuErrorNotReady) LINKSCOPE_CHECK(state);
-    static_cast<void>(gpuGetLastError());  // "not ready" is kept as if it were an error
-    look_();
-  }
+  while (!idle()) look_();
+}
+
+bool GpuPacker::idle() {
+  const gpuError_t state = gpuStreamQuery(stream());
+  if (state == gpuSuccess) return true;
+  if (state != gpuErrorNotReady) LINKSCOPE_CHECK(state);
+  static_cast<void>(gpuGetLastError());  // "not ready" is kept as if it were an error
+  return false;
+}
+
+void GpuPacker::move(std::byte* to, const std::byte* from, Bytes bytes) {
+  use_device();
+  LINKSCOPE_CHECK(gpuMemcpyAsync(to, from, bytes, gpuMemcpyDefault, stream()));
 }
 
 void GpuPacker::fill(const GridBox& box, std::uint64_t seed) {
@@ -220,31 +229,19 @@ void GpuPacker::fill_queue(std::uint64_t from, const std::vector<Departure>& dep
   counts_under_way_ = true;
 }
 
-std::optional<std::uint32_t> GpuPacker::departure_to(int peer) const {
-  const auto found = std::find(departures_.begin(), departures_.end(), peer);
-  if (found == departures_.end()) return std::nullopt;
-  return static_cast<std::uint32_t>(found - departures_.begin());
-}
-
-std::uint64_t GpuPacker::departing(std::uint32_t departure) {
+std::uint64_t GpuPacker::pack_particles(const Particle* store, const Departure& departure, std::byte* to) {
+  const auto found = std::find(departures_.begin(), departures_.end(), departure.peer);
+  if (found == departures_.end()) return 0;
+  const auto index = static_cast<std::uint32_t>(found - departures_.begin());
   if (counts_under_way_) synchronise();
-  return host_words()[counts_at + departure];
-}
-
-std::uint64_t GpuPacker::queued(int peer) {
-  const auto departure = departure_to(peer);
-  return departure ? departing(*departure) : 0;
-}
-
-void GpuPacker::pack_particles(const Particle* store, int peer, std::byte* to) {
-  const auto departure = departure_to(peer);
-  if (!departure) throw Error(Fault::broken, "no particle goes to rank " + std::to_string(peer));
+  const std::uint64_t count = host_words()[counts_at + index];
+  if (count != departure.count) return count;
   use_device();
-  const std::uint64_t count = departing(*departure);
   const std::uint64_t queued = host_words()[size_at];
   launch(stream(), busy_blocks(queued, particle_threads), particle_threads, &pack_particles_kernel,
-         reached(store), reinterpret_cast<const QueuedParticle*>(queue_->data()), queued, *departure, count,
+         reached(store), reinterpret_cast<const QueuedParticle*>(queue_->data()), queued, index, count,
          reached(to));
+  return count;
 }
 
 std::uint64_t GpuPacker::unpack_particles(Particle* store, std::uint64_t at, const std::byte* message,

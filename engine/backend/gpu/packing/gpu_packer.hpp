@@ -37,6 +37,8 @@ class GpuPacker final : public Packer {
 
   void copy(const std::vector<PackedRows>& rows) override;
   void synchronise() override;
+  [[nodiscard]] bool idle() override;
+  void move(std::byte* to, const std::byte* from, Bytes bytes) override;
   void fill(const GridBox& box, std::uint64_t seed) override;
   void poison(const GridBox& box) override;
   [[nodiscard]] std::optional<WrongWord> compare(const GridBox& box, std::uint64_t seed) override;
@@ -45,8 +47,8 @@ class GpuPacker final : public Packer {
   void release(std::byte* at) override;
   void make_particles(Particle* store, std::uint64_t first, std::uint64_t count, std::uint64_t seed) override;
   void fill_queue(std::uint64_t from, const std::vector<Departure>& departures) override;
-  [[nodiscard]] std::uint64_t queued(int peer) override;
-  void pack_particles(const Particle* store, int peer, std::byte* to) override;
+  [[nodiscard]] std::uint64_t pack_particles(const Particle* store, const Departure& departure,
+                                             std::byte* to) override;
   [[nodiscard]] std::uint64_t unpack_particles(Particle* store, std::uint64_t at, const std::byte* message,
                                                std::uint64_t count) override;
   [[nodiscard]] std::optional<std::uint64_t> count_particles(const Particle* store, std::uint64_t from,
@@ -71,8 +73,6 @@ class GpuPacker final : public Packer {
   [[nodiscard]] std::uint64_t* host_words() const { return reinterpret_cast<std::uint64_t*>(pinned_.get()); }
   [[nodiscard]] std::uint64_t* own_word() const { return words_.data(); }
   void make_room_in_queue(std::uint64_t particles);
-  [[nodiscard]] std::uint64_t departing(std::uint32_t departure);
-  [[nodiscard]] std::optional<std::uint32_t> departure_to(int peer) const;
 
   std::shared_ptr<GpuContext> context_;
   int device_;
