@@ -29,8 +29,8 @@ struct Backend {
   std::vector<std::unique_ptr<Memory>> memories;
   std::vector<Method> methods;
   std::unique_ptr<Gate> gate;
-  std::shared_ptr<GpuRuntime> gpu_runtime;     ///< null where there is none
-  std::shared_ptr<PackerFactory> gpu_packers;  ///< the same
+  std::shared_ptr<GpuRuntime> gpu_runtime;  ///< null where there is none
+  MakePacker gpu_packer;                    ///< empty where there is none
   /// Called in every process when all have left the last case: frees what others could map until then. May be empty.
   std::function<void()> free_retired;
   std::function<void()>

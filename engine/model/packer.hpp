@@ -1,8 +1,10 @@
-// Packer: what a rank's device does between messages: packs and unpacks, and fills and checks what they carry.
+// Packer: what a rank's device does between messages: packs and unpacks, and fills and checks what they carry. The host
+// and the device have one definition of a particle.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -10,6 +12,8 @@
 
 #include "base/units.hpp"
 #include "model/buffer.hpp"
+#include "model/pattern.hpp"
+#include "model/schedule.hpp"
 
 namespace linkscope {
 
@@ -48,7 +52,28 @@ struct Particle {
   double real[12];
   char text[16];
 };
-static_assert(sizeof(Particle) == 136);
+static_assert(sizeof(Particle) == particle_bytes);
+inline constexpr unsigned particle_words = sizeof(Particle) / sizeof(std::uint64_t);
+
+/// Word `index` of particle `id`: the first is its number.
+constexpr std::uint64_t particle_word(std::uint64_t seed, std::uint64_t id, unsigned index) {
+  return index == 0 ? id : pattern_word(seed, id * particle_words + index);
+}
+
+/// At which bytes of a message of `count` particles its columns begin, each with an element of every particle: first
+/// those of their int32, then of their double, then of their char.
+struct MessageColumns {
+  static constexpr unsigned wholes = sizeof(Particle::whole) / sizeof(std::int32_t);
+  static constexpr unsigned reals = sizeof(Particle::real) / sizeof(double);
+  static constexpr unsigned texts = sizeof(Particle::text);
+
+  constexpr explicit MessageColumns(std::uint64_t count)
+      : real(whole + count * wholes * sizeof(std::int32_t)), text(real + count * reals * sizeof(double)) {}
+
+  Bytes whole = particle_header_bytes;
+  Bytes real;
+  Bytes text;
+};
 
 /// Says how many particles go to one neighbour in a pass.
 struct Departure {
@@ -104,13 +129,8 @@ class Packer {
                                                                      std::vector<std::int32_t>& seen) = 0;
 };
 
-/// Makes the packers of ranks whose memory is on a GPU; the backend that knows those GPUs has it.
-class PackerFactory {
- public:
-  virtual ~PackerFactory() = default;
-  /// `state`: where the rank's fields or particles are; `buffers`: of which memory its messages are. Throws
-  /// Error{unsupported}.
-  [[nodiscard]] virtual std::unique_ptr<Packer> packer(const Endpoint& state, const Endpoint& buffers) = 0;
-};
+/// Makes the packer of a rank whose memory is on a GPU; the backend that knows those GPUs has it. `state`: where the rank's
+/// fields or particles are; `buffers`: of which memory its messages are. Throws Error{unsupported}.
+using MakePacker = std::function<std::unique_ptr<Packer>(const Endpoint& state, const Endpoint& buffers)>;
 
 }  // namespace linkscope

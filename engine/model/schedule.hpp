@@ -41,6 +41,7 @@ struct SmallCollective {
   NumberType type = NumberType::float64;
   ReduceOp reduction = ReduceOp::sum;
   int count = 0;
+  [[nodiscard]] Bytes bytes() const { return static_cast<Bytes>(count) * bytes_of(type); }
 };
 
 /// How the ranks of a particle exchange find out that no particle is under way: an all-reduce (sum) of two int64, gains

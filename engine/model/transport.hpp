@@ -12,7 +12,7 @@ namespace linkscope {
 
 /// Who keeps packing, messages and unpacking in order. host: the rank's thread, which has its device synchronised before
 /// it sends and before it unpacks. device: the device's stream, on which all three are enqueued.
-enum class MessageOrder { host, device };
+enum class MessageOrder { device, host };
 
 /// A message that has come: from whom, and how long it is.
 struct ArrivedMessage {
@@ -56,7 +56,7 @@ class Transport {
 
   /// Reduces the `what.count` `numbers` of each rank in place. With none it is a barrier.
   virtual void collective(const SmallCollective& what, void* numbers) = 0;
-  /// Begins an all-reduce (sum) of int64, of which reduced() says whether it is over. One at a time.
+  /// Begins an all-reduce (sum) of int64, of which reduced() says whether it is over. Until then there is no other one.
   virtual void begin_reduce(std::int64_t* numbers, int count) = 0;
   [[nodiscard]] virtual bool reduced() = 0;
 

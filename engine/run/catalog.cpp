@@ -26,8 +26,7 @@
 #include "run/catalog_gpu.hpp"
 #include "run/composite_gate.hpp"
 #include "run/dispatch.hpp"
-#include "workload/direct_schedule.hpp"
-#include "workload/mpi_schedule.hpp"
+#include "workload/methods.hpp"
 
 namespace linkscope {
 namespace {
@@ -78,7 +77,7 @@ Backend join(Backend host, Backend gpus) {
   for (auto& memory : gpus.memories) add_gpu_memory(host.memories, std::move(memory));
   for (auto& method : gpus.methods) add_gpu_method(host.methods, std::move(method));
   host.gpu_runtime = std::move(gpus.gpu_runtime);
-  host.gpu_packers = std::move(gpus.gpu_packers);
+  host.gpu_packer = std::move(gpus.gpu_packer);
   host.gate = join(std::move(host.gate), std::move(gpus.gate));
   return host;
 }
@@ -93,7 +92,7 @@ void add_mpi(Backend& backend, const std::shared_ptr<host::HostContext>& host,
       std::make_shared<mpi::MpiContext>(host, std::move(library), backend.devices, backend.gpu_runtime);
   backend.methods.push_back(as_row(std::make_unique<mpi::MpiMessage>(context)));
   backend.methods.push_back(as_row(std::make_unique<mpi::MpiCollective>(context)));
-  backend.methods.push_back(as_row(std::make_unique<workload::MpiSchedule>(context, backend.gpu_packers)));
+  backend.methods.push_back(workload::mpi_schedule(context, backend.gpu_packer));
   backend.further_versions = [context] { return context->library().versions(); };
   backend.finalize = [context] { context->library().finish(); };
 }
@@ -130,7 +129,7 @@ Backend open_measured(std::size_t lanes, const Environment& environment, python:
   backend.methods.push_back(as_row(std::make_unique<host::HostAllocate>(opened.context)));
   backend.methods.push_back(as_row(std::make_unique<host::HostFree>(opened.context)));
   backend.methods.push_back(as_row(std::make_unique<host::HostFirstTouch>(opened.context)));
-  backend.methods.push_back(as_row(std::make_unique<workload::HostDirectSchedule>(opened.context)));
+  backend.methods.push_back(workload::direct_schedule(opened.context));
   auto gpus = open_gpus(opened.context, lanes, environment);
   if (!gpus) backend.gate = join(std::move(backend.gate), nullptr);
   Backend all = gpus ? join(std::move(backend), *std::move(gpus)) : std::move(backend);

@@ -44,8 +44,7 @@
 #include "backend/xccl/message.hpp"
 #include "backend/xccl/xccl_memory.hpp"
 #include "collective/direct_collective.hpp"
-#include "workload/gpu/gpu_direct_schedule.hpp"
-#include "workload/gpu/xccl_schedule.hpp"
+#include "workload/methods.hpp"
 
 namespace linkscope {
 
@@ -70,7 +69,9 @@ std::optional<Backend> open_gpus(const std::shared_ptr<host::HostContext>& host,
   const gpu::RuntimeCallTable calls = gpu::call_table(memories);
   for (auto& memory : memories) backend.memories.push_back(std::move(memory));
   const auto packers = std::make_shared<gpu::GpuPackers>(opened.context, calls);
-  backend.gpu_packers = packers;
+  backend.gpu_packer = [packers](const Endpoint& state, const Endpoint& buffers) {
+    return packers->gpu_packer(state, buffers);
+  };
   backend.methods.push_back(as_row(std::make_unique<gpu::CopyEngine>(opened.context)));
   backend.methods.push_back(as_row(std::make_unique<gpu::CopyEngine2d>(opened.context)));
   backend.methods.push_back(as_row(std::make_unique<gpu::CopyEngine3d>(opened.context)));
@@ -91,7 +92,7 @@ std::optional<Backend> open_gpus(const std::shared_ptr<host::HostContext>& host,
   auto direct_collective = std::make_unique<direct::DirectCollective>(opened.context);
   backend.free_retired = direct_collective->free_retired();
   backend.methods.push_back(as_row(std::move(direct_collective)));
-  backend.methods.push_back(as_row(std::make_unique<workload::GpuDirectSchedule>(opened.context, packers)));
+  backend.methods.push_back(workload::direct_schedule_on_gpus(opened.context, packers));
   backend.methods.push_back(as_row(std::make_unique<gpu::Prefetch>(opened.context)));
   backend.methods.push_back(as_row(std::make_unique<gpu::PageFault>(opened.context)));
   backend.methods.push_back(as_row(std::make_unique<gpu::FaultChase>(opened.context)));
@@ -113,7 +114,7 @@ std::optional<Backend> open_gpus(const std::shared_ptr<host::HostContext>& host,
   backend.memories.push_back(std::make_unique<xccl::XcclMemory>(library));
   backend.methods.push_back(as_row(std::make_unique<xccl::Xccl>(library)));
   backend.methods.push_back(as_row(std::make_unique<xccl::XcclCollective>(library)));
-  backend.methods.push_back(as_row(std::make_unique<workload::XcclSchedule>(library, packers)));
+  backend.methods.push_back(workload::xccl_schedule(library, packers));
   return std::move(backend);
 }
 

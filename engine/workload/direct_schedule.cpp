@@ -1,56 +1,61 @@
-#include "workload/direct_schedule.hpp"
-
+// direct-schedule on a host: ranks are threads of one process and store into one another's memory.
 #include <set>
 #include <string>
 #include <vector>
 
+#include "backend/host/context.hpp"
 #include "workload/direct_transport.hpp"
+#include "workload/methods.hpp"
+#include "workload/schedule_method.hpp"
 
 namespace linkscope::workload {
 namespace {
 
 constexpr std::size_t most_ranks = 1024;  // each has words for each other
 
-}  // namespace
-
-Support HostDirectSchedule::supports(const Flow& flow) const {
-  if (const Support usual = ScheduleMethod::supports(flow); !usual) return usual;
-  if (flow.members.size() > most_ranks)
-    return Support::no("direct-schedule has at most " + std::to_string(most_ranks) + " ranks in one process");
-  for (std::size_t rank = 0; rank < flow.members.size(); ++rank) {
-    if (flow.members[rank].rank != flow.members.front().rank)
-      return Support::no("direct-schedule of host memory has all ranks in one process");
-    const Endpoint& worker = worker_of(flow, rank);
-    if (worker.device.kind != DeviceKind::numa) return Support::no(worker.device.text() + " is no CPU");
-    if (const Support can = context_->can_execute(worker.device); !can) return can;
+/// Ranks spin while they wait where each has a CPU of its own.
+host::SpinPolicy spin_policy(host::HostContext& context, const Flow& flow, std::size_t ranks) {
+  std::set<int> cpus;
+  for (std::size_t rank = 0; rank < ranks; ++rank) {
+    for (const int cpu : context.workers(worker_of(flow, rank).device.index).cpus()) cpus.insert(cpu);
   }
-  return Support::yes();
+  return cpus.size() < ranks ? host::SpinPolicy::yield : host::SpinPolicy::spin_first;
 }
 
-std::unique_ptr<PreparedParts> HostDirectSchedule::assemble(const Flow& flow,
-                                                            const std::vector<LocalPart>& own) const {
-  std::set<int> cpus;
-  for (const LocalPart& part : own) {
-    for (const int cpu : context_->workers(worker_of(flow, part.index).device.index).cpus()) cpus.insert(cpu);
-  }
-  const auto policy = cpus.size() < own.size() ? host::SpinPolicy::yield : host::SpinPolicy::spin_first;
-  const auto board = std::make_shared<const BoardMemory>(flow.schedule->ranks);
-  const std::vector<MessageSlots> slots = slots_of_ranks(*flow.schedule);
-  std::vector<std::byte*> bases;
-  for (const LocalPart& part : own) bases.push_back(part.arenas.destination->data());
-  auto parts = std::make_unique<ScheduleParts>(flow.schedule);
-  for (const LocalPart& part : own) {
-    const int rank = static_cast<int>(part.index);
-    auto packer = packer_of(flow, part.index);
-    auto transport =
-        std::make_unique<DirectTransport>(RankBoard(board, rank, policy), *flow.schedule, MessageOrder::host,
-                                          *packer, local_peers(slots, rank, bases));
-    RankThread thread{.node = worker_of(flow, part.index).device.index,
-                      .notes = {"ranks are threads of one process"}};
-    parts->add(std::make_unique<ScheduleTransfer>(context_of(flow, part), std::move(packer),
-                                                  std::move(transport), std::move(thread)));
-  }
-  return parts;
+}  // namespace
+
+Method direct_schedule(const std::shared_ptr<host::HostContext>& context) {
+  Method method = schedule_method(direct_schedule_spec, [context](const Flow& flow) {
+    if (flow.members.size() > most_ranks)
+      return Support::no("direct-schedule has at most " + std::to_string(most_ranks) +
+                         " ranks in one process");
+    if (in_several_processes(flow))
+      return Support::no("direct-schedule of host memory has all ranks in one process");
+    for (std::size_t rank = 0; rank < flow.members.size(); ++rank) {
+      const DeviceId& device = worker_of(flow, rank).device;
+      if (device.kind != DeviceKind::numa) return Support::no(device.text() + " is no CPU");
+      if (const Support can = context->can_execute(device); !can) return can;
+    }
+    return Support::yes();
+  });
+  method.assemble = [context](const Flow& flow, const std::vector<LocalPart>& own) {
+    const host::SpinPolicy policy = spin_policy(*context, flow, own.size());
+    const auto board = std::make_shared<const BoardMemory>(flow.schedule->ranks);
+    const std::vector<MessageSlots> slots = slots_of_ranks(*flow.schedule);
+    std::vector<std::byte*> bases;
+    for (const LocalPart& part : own) bases.push_back(part.arenas.destination->data());
+    auto parts = std::make_unique<ScheduleParts>(flow.schedule);
+    for (const LocalPart& part : own) {
+      RankContext rank = rank_context(flow, part, {});
+      rank.transport = std::make_unique<DirectTransport>(RankBoard(board, rank.rank, policy), *flow.schedule,
+                                                         MessageOrder::host, *rank.packer,
+                                                         local_peers(slots, rank.rank, bases));
+      parts->add(std::move(rank), {.node = worker_of(flow, part.index).device.index,
+                                   .notes = {"ranks are threads of one process"}});
+    }
+    return parts;
+  };
+  return method;
 }
 
 }  // namespace linkscope::workload

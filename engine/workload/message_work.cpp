@@ -19,7 +19,7 @@ GridBox words_at(std::byte* at, Bytes bytes) {
 
 class MessageWork final : public PhaseWork {
  public:
-  explicit MessageWork(const RankContext& context) : PhaseWork(context) {
+  explicit MessageWork(RankContext context) : PhaseWork(std::move(context)) {
     if (schedule().grid) layout_.emplace(*schedule().grid, context_.rank, context_.state->data());
     for (const Loop& loop : schedule().loops) {
       std::vector<Prepared>& phases = prepared_.emplace_back();
@@ -36,15 +36,9 @@ class MessageWork final : public PhaseWork {
 
   void arm(std::uint64_t seed) override {
     use(seed);
-    if (layout_) {
-      const auto fields = static_cast<int>(schedule().grid->fields.size());
-      for (int field = 0; field < fields; ++field) packer().fill(layout_->whole(field), seed_);
-    } else {
-      std::byte* const base = context_.messages->data();
-      for (const auto& [peer, slot] : slots_.to)
-        packer().fill(words_at(base + slot.offset, slot.bytes), seed_of(context_.rank, peer));
-      for (const auto& [peer, slot] : slots_.from) packer().poison(words_at(base + slot.offset, slot.bytes));
-    }
+    if (!layout_) return;  // each phase's messages are renewed before they are first sent
+    const auto fields = static_cast<int>(schedule().grid->fields.size());
+    for (int field = 0; field < fields; ++field) packer().fill(layout_->whole(field), seed_);
     packer().synchronise();
   }
 
@@ -259,8 +253,8 @@ class MessageWork final : public PhaseWork {
 
 }  // namespace
 
-std::unique_ptr<PhaseWork> message_work(const RankContext& context) {
-  return std::make_unique<MessageWork>(context);
+std::unique_ptr<PhaseWork> message_work(RankContext context) {
+  return std::make_unique<MessageWork>(std::move(context));
 }
 
 }  // namespace linkscope::workload

@@ -1,5 +1,6 @@
-#include "workload/mpi_schedule.hpp"
+// mpi-schedule: an application's messages by MPI, a process for each rank.
 
+#include <algorithm>
 #include <array>
 #include <functional>
 #include <map>
@@ -8,25 +9,26 @@
 #include <string>
 #include <vector>
 
+#include "backend/mpi/context.hpp"
 #include "backend/mpi/mpi_runtime.hpp"
 #include "backend/mpi/rank_check.hpp"
 #include "base/error.hpp"
 #include "base/steady_clock.hpp"
 #include "model/gpu_runtime.hpp"
-#include "workload/message_slots.hpp"
+#include "workload/methods.hpp"
+#include "workload/schedule_method.hpp"
 
 namespace linkscope::workload {
 namespace {
 
-constexpr const char* staging_parameter = "staging";
-
 enum class StagedCopies { none, full };
+constexpr Parameter staging_parameter = word(
+    "staging", "none|full",
+    "none: MPI is given the messages' memory; full: the whole buffer is copied to host memory before each "
+    "message, and back after it, as CloverLeaf does");
 
-/// Throws Error{bad_input} for a word that means nothing.
-StagedCopies staging_of(const Flow& flow) {
-  const std::string word = flow.parameters.word(staging_parameter, "none");
-  if (word != "none" && word != "full") throw Error(Fault::bad_input, "parameter staging: none or full");
-  return word == "full" ? StagedCopies::full : StagedCopies::none;
+bool is_staged(const Flow& flow) {
+  return flow.parameters.choice<StagedCopies>(staging_parameter) == StagedCopies::full;
 }
 
 // MPI's names, in the order of NumberType and ReduceOp.
@@ -266,51 +268,45 @@ std::function<void()> use_of(GpuRuntime* gpus, const DeviceId& device) {
   };
 }
 
-}  // namespace
-
-std::map<std::string, std::string> MpiSchedule::parameters() const {
-  return {{staging_parameter,
-           "none (default): MPI is given the messages' memory; full: the whole buffer is copied to host "
-           "memory before "
-           "each message, and back after it, as CloverLeaf does"}};
-}
-
-Support MpiSchedule::supports(const Flow& flow) const {
-  if (const Support usual = ScheduleMethod::supports(flow); !usual) return usual;
+Support takes_processes(const Flow& flow) {
   const std::vector<int> ranks = processes_of(flow);
   if (std::set<int>(ranks.begin(), ranks.end()).size() < ranks.size())
     return Support::no("mpi-schedule has one rank in each process");
-  if (staging_of(flow) == StagedCopies::none) return Support::yes();
+  if (!is_staged(flow)) return Support::yes();
   if (flow.schedule->particles) return Support::no("staging of particles is not what the application does");
-  for (const Endpoint& member : flow.members) {
-    if (!mpi::on_gpu(member))
-      return Support::no("staging is of a GPU's memory: MPI takes host memory as it is");
-  }
+  if (!std::all_of(flow.members.begin(), flow.members.end(), mpi::on_gpu))
+    return Support::no("staging is of a GPU's memory: MPI takes host memory as it is");
   return Support::yes();
 }
 
-std::unique_ptr<PreparedParts> MpiSchedule::assemble(const Flow& flow,
-                                                     const std::vector<LocalPart>& own) const {
-  if (own.empty()) return std::make_unique<MpiScheduleParts>(context_->library().session(), flow);
-  const LocalPart& part = own.front();
-  const Endpoint& where = flow.members[part.index];
-  const DeviceId device = worker_of(flow, part.index).device;
-  mpi::MpiRuntime& runtime = context_->session(device);
-  StagedSlots staged;
-  if (staging_of(flow) == StagedCopies::full) {
-    staged = {context_->gpus(), where};
-  } else {
-    context_->require_taken(where);
-  }
-  auto transport = std::make_unique<MpiTransport>(runtime, *flow.schedule, static_cast<int>(part.index),
-                                                  part.arenas.destination->data(), staged);
-  auto parts = std::make_unique<MpiScheduleParts>(runtime, flow);
-  parts->carry(*transport);
-  parts->add(std::make_unique<ScheduleTransfer>(
-      context_of(flow, part), packer_of(flow, part.index), std::move(transport),
-      RankThread{context_->caller(device).node, runtime.worker(), runtime.turn(), notes_of(runtime),
-                 use_of(context_->caller(device).gpus, device)}));
-  return parts;
+}  // namespace
+
+Method mpi_schedule(const std::shared_ptr<mpi::MpiContext>& context, const MakePacker& gpu_packer) {
+  Method method = schedule_method({"mpi-schedule", "an application's messages by MPI, loaded at run time",
+                                   Quantity::bandwidth, mpi_schedule_traits},
+                                  takes_processes);
+  method.parameters = {staging_parameter};
+  method.available = [context] { return context->library().available(); };
+  method.assemble = [context, gpu_packer](const Flow& flow, const std::vector<LocalPart>& own) {
+    if (own.empty()) return std::make_unique<MpiScheduleParts>(context->library().session(), flow);
+    const LocalPart& part = own.front();
+    const Endpoint& where = flow.members[part.index];
+    const DeviceId device = worker_of(flow, part.index).device;
+    mpi::MpiRuntime& runtime = context->session(device);
+    if (!is_staged(flow)) context->require_taken(where);
+    const StagedSlots staged{is_staged(flow) ? context->gpus() : nullptr, where};
+    RankContext rank = rank_context(flow, part, gpu_packer);
+    auto transport = std::make_unique<MpiTransport>(runtime, *flow.schedule, rank.rank,
+                                                    part.arenas.destination->data(), staged);
+    auto parts = std::make_unique<MpiScheduleParts>(runtime, flow);
+    parts->carry(*transport);
+    rank.transport = std::move(transport);
+    const mpi::Caller caller = context->caller(device);
+    parts->add(std::move(rank), {caller.node, runtime.worker(), runtime.turn(), notes_of(runtime),
+                                 use_of(caller.gpus, device)});
+    return parts;
+  };
+  return method;
 }
 
 }  // namespace linkscope::workload

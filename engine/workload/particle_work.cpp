@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <numeric>
 #include <ranges>
+#include <utility>
 #include <vector>
 
 #include "base/error.hpp"
@@ -14,7 +15,7 @@ std::uint64_t particles_in(Bytes bytes) { return (bytes - particle_header_bytes)
 
 class ParticleWork final : public PhaseWork {
  public:
-  explicit ParticleWork(const RankContext& context) : PhaseWork(context) {
+  explicit ParticleWork(RankContext context) : PhaseWork(std::move(context)) {
     for (const Loop& loop : schedule().loops) {
       std::vector<Pass>& passes = passes_.emplace_back();
       std::uint64_t due = 0;
@@ -226,8 +227,8 @@ class ParticleWork final : public PhaseWork {
 
 }  // namespace
 
-std::unique_ptr<PhaseWork> particle_work(const RankContext& context) {
-  return std::make_unique<ParticleWork>(context);
+std::unique_ptr<PhaseWork> particle_work(RankContext context) {
+  return std::make_unique<ParticleWork>(std::move(context));
 }
 
 Bytes particle_state_bytes(const Schedule& schedule, int rank) {

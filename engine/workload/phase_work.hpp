@@ -7,6 +7,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 
 #include "base/steady_clock.hpp"
 #include "base/units.hpp"
@@ -57,14 +58,16 @@ class PartClock {
   Seconds last_ = 0;
 };
 
-/// All that a rank works with; outlives its work. `state`: null where messages are all there is.
+/// All that a rank works with; packer and transport are its own. `state`: null where messages are all there is.
 struct RankContext {
   const Schedule* schedule = nullptr;
   int rank = 0;
-  Packer* packer = nullptr;
-  Transport* transport = nullptr;
   Buffer* state = nullptr;
   Buffer* messages = nullptr;
+  // NOLINTBEGIN(readability-redundant-member-init): lets initialisers leave them out
+  std::unique_ptr<Packer> packer{};
+  std::unique_ptr<Transport> transport{};  ///< goes before the packer, which it may use
+  // NOLINTEND(readability-redundant-member-init)
 };
 
 /// A phase, and the loop that it is of.
@@ -76,14 +79,13 @@ struct PhasePlace {
 /// Calls are made by the rank's thread; each throws what packer and transport throw.
 class PhaseWork {
  public:
-  explicit PhaseWork(const RankContext& context)
-      : context_(context), slots_(*context.schedule, context.rank) {}
+  explicit PhaseWork(RankContext context)
+      : context_(std::move(context)), slots_(*context_.schedule, context_.rank) {}
   virtual ~PhaseWork() = default;
   PhaseWork(const PhaseWork&) = delete;
   PhaseWork& operator=(const PhaseWork&) = delete;
 
-  /// Fills what is sent with data of `seed`, and the places where messages arrive with poison. Alone: no other rank need
-  /// be there.
+  /// Lays out the state from which messages are packed, with data of `seed`. Alone: no other rank need be there.
   virtual void arm(std::uint64_t seed) { seed_ = seed; }
   /// Before the first phase of a repeat of a loop.
   virtual void begin_repeat(PartClock& /*clock*/) {}
@@ -119,14 +121,14 @@ class PhaseWork {
 /// send and to receive; then it waits for all, unpacks, and synchronises. Without a halo, messages are packed from nothing,
 /// and all receives are posted first. Where the device keeps the order (MessageOrder::device), it is synchronised once,
 /// when the exchange along both axes is enqueued.
-[[nodiscard]] std::unique_ptr<PhaseWork> message_work(const RankContext& context);
+[[nodiscard]] std::unique_ptr<PhaseWork> message_work(RankContext context);
 
 /// A particle exchange as Quicksilver makes it. A repeat of the loop is a cycle: receives are posted from all neighbours;
 /// in each pass a kernel queues the particles that leave (not timed: the application computes there), send buffers are
 /// freed and allocated again, packed and sent, and what has arrived is unpacked and its receive posted again. The last
 /// pass of a round waits until all of the round's messages have arrived, then asks whether particles are under way. At the
 /// end there is one blocking test more, and receives are taken back.
-[[nodiscard]] std::unique_ptr<PhaseWork> particle_work(const RankContext& context);
+[[nodiscard]] std::unique_ptr<PhaseWork> particle_work(RankContext context);
 /// Memory for the particles that `rank` has in one cycle, those that it has handed on included.
 [[nodiscard]] Bytes particle_state_bytes(const Schedule& schedule, int rank);
 

@@ -1,58 +1,49 @@
-// ScheduleMethod: what the methods that carry schedules out have in common; they differ in how messages travel.
+// What the methods that carry schedules out have in common.
 #pragma once
 
+#include <functional>
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include "model/method.hpp"
-#include "model/packer.hpp"
 #include "workload/schedule_transfer.hpp"
 
 namespace linkscope::workload {
+
+/// Of direct_schedule() and direct_schedule_on_gpus(), which share a name.
+inline constexpr MethodSpec direct_schedule_spec{
+    "direct-schedule", "an application's messages, stored straight into the receiver's memory",
+    Quantity::bandwidth, direct_schedule_traits};
+
+/// A flow has a part for each rank: its executor is the device that packs, which has the rank's state or, without any,
+/// its messages. The part's memory is what MessageSlots and the state say. `supports`: what the method asks of a flow
+/// beside. assemble() is left to the method.
+[[nodiscard]] Method schedule_method(const MethodSpec& spec, std::function<Support(const Flow&)> supports);
 
 /// Where the rank's own work is done.
 [[nodiscard]] inline const Endpoint& worker_of(const Flow& flow, std::size_t rank) {
   return flow.state.empty() ? flow.members[rank] : flow.state[rank];
 }
+[[nodiscard]] bool in_several_processes(const Flow& flow);
 
-/// What a rank works with; packer and transport are still to be named.
-[[nodiscard]] inline RankContext context_of(const Flow& flow, const LocalPart& part) {
-  return {flow.schedule.get(), static_cast<int>(part.index), nullptr, nullptr,
-          part.arenas.source,  part.arenas.destination};
-}
-
-/// A flow has a part for each rank: its executor is the device that packs, which has the rank's state or, without any,
-/// its messages. Allocates what MessageSlots and the state say.
-class ScheduleMethod : public MultiPartMethod {
- public:
-  /// `packers`: of ranks whose state is on a GPU; null where there are none.
-  explicit ScheduleMethod(const MethodSpec& spec, std::shared_ptr<PackerFactory> packers = nullptr)
-      : MultiPartMethod(spec), packers_(std::move(packers)) {}
-
-  [[nodiscard]] Support supports(const Flow& flow) const override;
-  [[nodiscard]] Support supports_in(const Flow& flow, const Case& wanted) const override;
-  [[nodiscard]] std::vector<FlowPart> parts(const Flow& flow) const final;
-  /// 0: its parts say what they need.
-  [[nodiscard]] Bytes footprint(const Flow& /*flow*/) const final { return 0; }
-
- protected:
-  /// Throws Error{unsupported} where the rank's device has none for such memory.
-  [[nodiscard]] std::unique_ptr<Packer> packer_of(const Flow& flow, std::size_t rank) const;
-
- private:
-  std::shared_ptr<PackerFactory> packers_;
-};
+/// What a part's rank works with. `gpu_packer`: where its work is done on a GPU; throws Error{unsupported} where that is
+/// empty, or its GPU does not reach its memory. The transport is still to be set.
+[[nodiscard]] RankContext rank_context(const Flow& flow, const LocalPart& part, const MakePacker& gpu_packer);
 
 /// Ranks of this process, ready. They keep the flow's schedule.
 class ScheduleParts : public PreparedParts {
  public:
   explicit ScheduleParts(std::shared_ptr<const Schedule> schedule) : schedule_(std::move(schedule)) {}
 
-  [[nodiscard]] std::vector<Transfer*> transfers() const final;
-  void add(std::unique_ptr<ScheduleTransfer> rank) { ranks_.push_back(std::move(rank)); }
-
- protected:
-  [[nodiscard]] const std::vector<std::unique_ptr<ScheduleTransfer>>& ranks() const { return ranks_; }
+  [[nodiscard]] std::vector<Transfer*> transfers() const final {
+    std::vector<Transfer*> all;
+    for (const auto& rank : ranks_) all.push_back(rank.get());
+    return all;
+  }
+  void add(RankContext rank, RankThread thread) {
+    ranks_.push_back(std::make_unique<ScheduleTransfer>(std::move(rank), std::move(thread)));
+  }
 
  private:
   std::shared_ptr<const Schedule> schedule_;

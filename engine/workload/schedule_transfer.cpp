@@ -13,31 +13,24 @@ namespace {
 
 constexpr SmallCollective barrier{.count = 0};
 
-std::size_t bytes_of(const SmallCollective& what) {
-  return static_cast<std::size_t>(what.count) * linkscope::bytes_of(what.type);
-}
-
 }  // namespace
 
-ScheduleTransfer::ScheduleTransfer(const RankContext& context, std::unique_ptr<Packer> packer,
-                                   std::unique_ptr<Transport> transport, RankThread thread)
+ScheduleTransfer::ScheduleTransfer(RankContext context, RankThread thread)
     : HostTransfer(thread.node, 1),
-      context_(context),
-      packer_(std::move(packer)),
-      transport_(std::move(transport)),
+      schedule_(context.schedule),
+      rank_(context.rank),
+      transport_(context.transport.get()),
+      work_(schedule_->particles ? particle_work(std::move(context)) : message_work(std::move(context))),
       thread_(std::move(thread)) {
-  context_.packer = packer_.get();
-  context_.transport = transport_.get();
-  work_ = context_.schedule->particles ? particle_work(context_) : message_work(context_);
   std::size_t count = 0;
-  for (const Loop& loop : context_.schedule->loops) {
+  for (const Loop& loop : schedule_->loops) {
     count += loop.phases.size();
     for (const Phase& phase : loop.phases) {
       for (const SmallCollective& one : phase.collectives) {
         std::vector<std::byte>& own = own_numbers_[static_cast<std::size_t>(one.type)];
-        own.resize(std::max(own.size(), bytes_of(one)));
+        own.resize(std::max(own.size(), one.bytes()));
         reduced_.resize(std::max(reduced_.size(), own.size()));
-        write_own_numbers(one.type, one.count, context_.rank, own.data());
+        write_own_numbers(one.type, one.count, rank_, own.data());
       }
     }
   }
@@ -46,8 +39,8 @@ ScheduleTransfer::ScheduleTransfer(const RankContext& context, std::unique_ptr<P
 }
 
 void ScheduleTransfer::arm(std::uint64_t seed) {
+  HostTransfer::arm(seed);
   restart();
-  seed_ = seed;
   checked_ = false;
   wrong_.reset();
   transfers_ = 0;
@@ -84,11 +77,11 @@ void ScheduleTransfer::perform(unsigned /*part*/, std::uint64_t /*first*/, std::
 /// is unpacked by the rank itself, so there ranks go on as when they are timed: a message that comes too early is found as
 /// well.
 void ScheduleTransfer::check_each_phase() {
-  const bool meets = !context_.schedule->grid;
-  const std::vector<Loop>& loops = context_.schedule->loops;
+  const bool meets = !schedule_->grid;
+  const std::vector<Loop>& loops = schedule_->loops;
   for (std::size_t loop = 0; loop < loops.size(); ++loop) {
     if (loops[loop].phases.empty()) continue;
-    for (const std::uint64_t seed : {~seed_, seed_}) {
+    for (const std::uint64_t seed : {~seed(), seed()}) {
       work_->use(seed);
       work_->begin_repeat(clock_);
       for (std::size_t i = 0; i < loops[loop].phases.size(); ++i) {
@@ -110,7 +103,7 @@ void ScheduleTransfer::check_each_phase() {
 }
 
 void ScheduleTransfer::carry_out() {
-  const std::vector<Loop>& loops = context_.schedule->loops;
+  const std::vector<Loop>& loops = schedule_->loops;
   std::size_t number = 0;
   for (std::size_t loop = 0; loop < loops.size(); number += loops[loop++].phases.size()) {
     for (std::uint64_t repeat = 1; repeat <= loops[loop].repeats; ++repeat) {
@@ -131,7 +124,7 @@ void ScheduleTransfer::carry_out() {
 }
 
 void ScheduleTransfer::reduce(const SmallCollective& what) {
-  std::copy_n(own_numbers_[static_cast<std::size_t>(what.type)].begin(), bytes_of(what), reduced_.begin());
+  std::copy_n(own_numbers_[static_cast<std::size_t>(what.type)].begin(), what.bytes(), reduced_.begin());
   transport_->collective(what, reduced_.data());
 }
 
@@ -139,18 +132,18 @@ void ScheduleTransfer::reduce(const SmallCollective& what) {
 std::optional<std::string> ScheduleTransfer::wrong_reduction(const SmallCollective& what) const {
   SmallCollective period = what;
   period.count = std::min(what.count, reduced_period);
-  std::vector<std::byte> expected(bytes_of(period));
+  std::vector<std::byte> expected(period.bytes());
   std::vector<std::byte> further(expected.size());
   write_own_numbers(what.type, period.count, 0, expected.data());
-  for (int rank = 1; rank < context_.schedule->ranks; ++rank) {
+  for (int rank = 1; rank < schedule_->ranks; ++rank) {
     write_own_numbers(what.type, period.count, rank, further.data());
     workload::reduce(period, expected.data(), further.data());
   }
-  const std::size_t each = linkscope::bytes_of(what.type);
-  for (std::size_t at = 0; at < bytes_of(what); at += each) {
+  const std::size_t each = bytes_of(what.type);
+  for (std::size_t at = 0; at < what.bytes(); at += each) {
     if (std::memcmp(reduced_.data() + at, expected.data() + at % expected.size(), each) == 0) continue;
     return "number " + std::to_string(at / each) + " of the " + std::to_string(what.count) +
-           " that all ranks reduce is wrong on rank " + std::to_string(context_.rank);
+           " that all ranks reduce is wrong on rank " + std::to_string(rank_);
   }
   return std::nullopt;
 }

@@ -32,9 +32,7 @@ struct RankThread {
 /// communication, waits for other ranks included: no gaps, and no work of the application's own.
 class ScheduleTransfer final : public host::HostTransfer {
  public:
-  /// Names `packer` and `transport`, which become its own, in `context`.
-  ScheduleTransfer(const RankContext& context, std::unique_ptr<Packer> packer,
-                   std::unique_ptr<Transport> transport, RankThread thread);
+  ScheduleTransfer(RankContext context, RankThread thread);
 
   [[nodiscard]] host::Worker* own_worker() override { return thread_.worker; }
   void perform(unsigned part, std::uint64_t first, std::uint64_t repeats) noexcept override;
@@ -43,7 +41,6 @@ class ScheduleTransfer final : public host::HostTransfer {
   void arm(std::uint64_t seed) override;
   [[nodiscard]] std::optional<Mismatch> verify(std::uint64_t seed) const override;
   [[nodiscard]] Bytes verified_bytes() const override { return work_->checked_bytes(); }
-  void flush() override {}
   [[nodiscard]] std::vector<std::string> notes() const override { return thread_.notes; }
   [[nodiscard]] std::optional<Breakdown> breakdown() const override;
 
@@ -54,15 +51,14 @@ class ScheduleTransfer final : public host::HostTransfer {
   [[nodiscard]] std::optional<std::string> wrong_reduction(const SmallCollective& what) const;
   void wait_out(Seconds gap);
 
-  RankContext context_;
-  std::unique_ptr<Packer> packer_;
-  std::unique_ptr<Transport> transport_;
+  const Schedule* schedule_;
+  int rank_;
+  Transport* transport_;
   std::unique_ptr<PhaseWork> work_;
   RankThread thread_;
   PartClock clock_;
   std::array<std::vector<std::byte>, number_types> own_numbers_;  ///< by type: what this rank reduces
   std::vector<std::byte> reduced_;
-  std::uint64_t seed_ = 0;
   bool checked_ = false;
   std::optional<std::string> wrong_;
   std::optional<Span> span_;

@@ -5,7 +5,6 @@
 
 #include "backend/gpu/vendor.hpp"
 #include "model/packer.hpp"
-#include "model/particle.hpp"
 #include "model/schedule.hpp"
 #include "open_gpus.hpp"
 #include "workload/host_packer.hpp"
@@ -26,7 +25,7 @@ class GpuPacking : public WithGpus {
   }
   /// Of state on gpu:0 and of messages in that memory.
   [[nodiscard]] std::unique_ptr<Packer> packer(const std::string& messages) const {
-    return backend_->gpu_packers->packer(at("device"), at(messages));
+    return backend_->gpu_packer(at("device"), at(messages));
   }
   /// The same; null where this GPU does not reach such memory.
   [[nodiscard]] std::unique_ptr<Packer> packer_if_any(const std::string& messages) const {
@@ -211,7 +210,7 @@ TEST_F(GpuPacking, LostDoubledAndAlteredParticlesAreFound) {
 
 TEST_F(GpuPacking, AFieldInRegisteredMemoryIsFilledAndCompared) {
   const auto field = memory("registered").allocate(at("registered"), SmallField::bytes);
-  const auto packs = backend_->gpu_packers->packer(at("registered"), at("device"));
+  const auto packs = backend_->gpu_packer(at("registered"), at("device"));
   field->poison(0, SmallField::bytes);
   packs->fill(SmallField::box(field->data()), seed);
   packs->synchronise();

@@ -44,11 +44,11 @@ int wrong_reductions(RankBoard& board, int ranks, int rounds) {
     wrong += most == ranks - 1 - round ? 0 : 1;
     std::int64_t begun[2] = {board.rank(), round};
     board.begin_reduce(begun, 2);
+    board.wait([&] { return board.reduced(); });
+    wrong += begun[0] == sum_of_ranks && begun[1] == static_cast<std::int64_t>(ranks) * round ? 0 : 1;
     std::int64_t sums[2] = {board.rank(), -1};
     board.reduce({NumberType::int64, ReduceOp::sum, 2}, sums);
     wrong += sums[0] == sum_of_ranks && sums[1] == -ranks ? 0 : 1;
-    board.wait([&] { return board.reduced(); });
-    wrong += begun[0] == sum_of_ranks && begun[1] == static_cast<std::int64_t>(ranks) * round ? 0 : 1;
     board.reduce({.count = 0}, nullptr);
   }
   return wrong;
@@ -63,7 +63,7 @@ TEST(RankBoard, ReductionsOfThreadsAreExact) {
 }
 
 TEST(RankBoard, MoreNumbersThanATurnHas) {
-  constexpr std::size_t count = 3 * ReductionWords::chunk / sizeof(std::int32_t) + 5;
+  constexpr std::size_t count = 3 * reduction_chunk / sizeof(std::int32_t) + 5;
   std::vector<std::int64_t> sums(3, 0);
   as_ranks(3, [&](RankBoard& board) {
     std::vector<std::int32_t> numbers(count);

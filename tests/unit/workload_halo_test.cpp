@@ -255,12 +255,13 @@ TEST(MessageWorkTest, ADeviceIsWaitedForInTheLastPhaseThatHasMessagesOfTheRank) 
   schedule.check();
   HeapBuffer state(HaloLayout::bytes(*schedule.grid, 0));
   HeapBuffer messages(MessageSlots(schedule, 0).bytes);
-  CountingPacker packer;
-  DeviceOrder transport(messages.data());
-  const auto work = message_work({&schedule, 0, &packer, &transport, &state, &messages});
+  auto packer = std::make_unique<CountingPacker>();
+  const CountingPacker& counted = *packer;
+  const auto work = message_work(
+      {&schedule, 0, &state, &messages, std::move(packer), std::make_unique<DeviceOrder>(messages.data())});
   PartClock clock;
   for (const std::size_t phase : {0, 1}) work->carry_out({0, phase}, clock);
-  EXPECT_EQ(packer.under_way, 0);
+  EXPECT_EQ(counted.under_way, 0);
 }
 
 TEST(HaloLayoutTest, WhatTwoChunksHaveBothIsNotSent) {

@@ -3,7 +3,6 @@
 
 #include <cstring>
 
-#include "model/particle.hpp"
 #include "workload_ranks.hpp"
 
 namespace linkscope::workload {

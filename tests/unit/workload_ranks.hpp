@@ -57,13 +57,11 @@ class RanksBy {
     }
     for (int rank = 0; rank < schedule_.ranks; ++rank) {
       const auto own = static_cast<std::size_t>(rank);
-      const RankContext context{&schedule_, rank, nullptr, nullptr, state_[own].get(), messages_[own].get()};
-      std::unique_ptr<Packer> packer = make_packer(rank);
-      auto transport =
+      RankContext context{&schedule_, rank, state_[own].get(), messages_[own].get(), make_packer(rank)};
+      context.transport =
           std::make_unique<Sending>(RankBoard(board_, rank, host::SpinPolicy::yield), schedule_,
-                                    MessageOrder::host, *packer, local_peers(slots, rank, bases));
-      transfers_.push_back(
-          std::make_unique<ScheduleTransfer>(context, std::move(packer), std::move(transport), RankThread{}));
+                                    MessageOrder::host, *context.packer, local_peers(slots, rank, bases));
+      transfers_.push_back(std::make_unique<ScheduleTransfer>(std::move(context), RankThread{}));
     }
   }
 

@@ -5,23 +5,28 @@
 #include <vector>
 
 #include "backend/gpu/call/call_transfer.hpp"
-#include "backend/gpu/packing/gpu_packers.hpp"
+#include "backend/gpu/packing/gpu_packer.hpp"
 #include "workload/schedule_method.hpp"
 
 namespace linkscope::workload {
 
 struct LocalRank {
-  RankContext context;  ///< packer and transport are still to be named
-  std::unique_ptr<gpu::GpuPacker> packer;
+  RankContext context;               ///< its transport is still to be set
+  gpu::GpuPacker* packer = nullptr;  ///< the context's
 };
 
 /// Throws Error{unsupported} where a rank's GPU does not reach its memory.
 [[nodiscard]] inline std::vector<LocalRank> local_ranks(const gpu::GpuPackers& packers, const Flow& flow,
                                                         const std::vector<LocalPart>& own) {
   std::vector<LocalRank> ranks;
-  for (const LocalPart& part : own)
-    ranks.push_back(
-        {context_of(flow, part), packers.gpu_packer(worker_of(flow, part.index), flow.members[part.index])});
+  for (const LocalPart& part : own) {
+    LocalRank& one = ranks.emplace_back();
+    one.context = rank_context(flow, part, [&](const Endpoint& state, const Endpoint& buffers) {
+      auto packer = packers.gpu_packer(state, buffers);
+      one.packer = packer.get();
+      return packer;
+    });
+  }
   return ranks;
 }
 

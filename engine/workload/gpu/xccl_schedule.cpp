@@ -1,5 +1,4 @@
-#include "workload/gpu/xccl_schedule.hpp"
-
+// xccl-schedule: an application's messages by NCCL or RCCL, on the stream that packs them.
 #include <algorithm>
 #include <array>
 #include <atomic>
@@ -15,9 +14,11 @@
 #include "backend/gpu/memory/gpu_memory.hpp"
 #include "backend/gpu/vendor/check.hpp"
 #include "backend/xccl/communicator.hpp"
+#include "backend/xccl/context.hpp"
 #include "base/error.hpp"
 #include "base/steady_clock.hpp"
 #include "workload/gpu/local_rank.hpp"
+#include "workload/methods.hpp"
 #include "workload/rank_board.hpp"
 
 namespace linkscope::workload {
@@ -83,7 +84,7 @@ class XcclTransport final : public Transport {
   }
 
   void send_from(int peer, const std::byte* from, Bytes bytes) override {
-    sends_.push_back({peer, from, bytes});
+    sends_.push_back({peer, const_cast<std::byte*>(from), bytes});
   }
 
   [[nodiscard]] bool sent() override {
@@ -103,7 +104,7 @@ class XcclTransport final : public Transport {
 
   void collective(const SmallCollective& what, void* numbers) override {
     auto* at = static_cast<std::byte*>(numbers);
-    Bytes left = static_cast<Bytes>(what.count) * bytes_of(what.type);
+    Bytes left = what.bytes();
     do {
       const Bytes bytes = std::min(left, staging_bytes);
       reduce_staged(what, at, bytes);
@@ -135,15 +136,10 @@ class XcclTransport final : public Transport {
   }
 
  private:
-  /// A message on its way.
-  struct Sent {
+  /// A message on its way, to a peer or from one.
+  struct Message {
     int peer = 0;
-    const std::byte* from = nullptr;
-    Bytes bytes = 0;
-  };
-  struct Received {
-    int peer = 0;
-    std::byte* to = nullptr;
+    std::byte* at = nullptr;
     Bytes bytes = 0;
   };
   using PinnedBytes = std::unique_ptr<std::byte, std::function<void(std::byte*)>>;
@@ -153,18 +149,17 @@ class XcclTransport final : public Transport {
   [[nodiscard]] xccl::Comm* comm() const { return ranks_->communicator->handle(packer_->device()); }
 
   /// Sends one group, and forgets what it held.
-  void exchange(std::vector<Sent>& sends, std::vector<Received>& receives) {
+  void exchange(std::vector<Message>& sends, std::vector<Message>& receives) {
     if (sends.empty() && receives.empty()) return;
     require_all();
     LINKSCOPE_CHECK(gpuSetDevice(packer_->device()));
     const xccl::Api& api = library().api();
     xccl::Comm* const own = comm();
     xccl::Group group(library());
-    for (const Received& one : receives)
-      library().check(api.recv(one.to, one.bytes, xccl::DataType::int8, one.peer, own, stream()), "ncclRecv");
-    for (const Sent& one : sends)
-      library().check(api.send(one.from, one.bytes, xccl::DataType::int8, one.peer, own, stream()),
-                      "ncclSend");
+    for (const Message& one : receives)
+      library().check(api.recv(one.at, one.bytes, xccl::DataType::int8, one.peer, own, stream()), "ncclRecv");
+    for (const Message& one : sends)
+      library().check(api.send(one.at, one.bytes, xccl::DataType::int8, one.peer, own, stream()), "ncclSend");
     group.end();
     sends.clear();
     receives.clear();
@@ -179,9 +174,9 @@ class XcclTransport final : public Transport {
     const std::size_t out = sends_.size();
     if ((out + phase_.receives.size()) * each > staging_bytes)
       throw Error(Fault::unsupported, "more messages in a phase than there is room for their lengths");
-    std::vector<Sent> lengths;
-    std::vector<Received> expected;
-    for (const Sent& one : sends_) {
+    std::vector<Message> lengths;
+    std::vector<Message> expected;
+    for (const Message& one : sends_) {
       on_host[lengths.size()] = one.bytes;
       lengths.push_back({one.peer, on_gpu + lengths.size() * each, each});
     }
@@ -264,8 +259,8 @@ class XcclTransport final : public Transport {
   MessageSlots slots_;
   gpu::DeviceWords staging_;
   PinnedBytes staged_;
-  std::vector<Sent> sends_;
-  std::vector<Received> receives_;
+  std::vector<Message> sends_;
+  std::vector<Message> receives_;
   RankMessages phase_;  ///< of particles, the one that is under way
   bool exchanged_ = true;
   std::vector<ArrivedMessage> arrived_;  ///< the last one first
@@ -304,11 +299,10 @@ class XcclScheduleParts final : public ScheduleParts {
   void connect(LocalRank& own, const std::shared_ptr<XcclRanks>& ranks) {
     RankThread thread = thread_of(context_->gpus(), own.packer->device());
     thread.notes = {context_->note()};
-    auto transport =
+    own.context.transport =
         std::make_unique<XcclTransport>(context_->gpus(), ranks, *flow_.schedule, own.context.rank,
                                         own.context.messages->data(), *own.packer);
-    add(std::make_unique<ScheduleTransfer>(own.context, std::move(own.packer), std::move(transport),
-                                           std::move(thread)));
+    add(std::move(own.context), std::move(thread));
   }
 
   std::shared_ptr<xccl::XcclContext> context_;
@@ -329,10 +323,7 @@ bool has_parallel_messages(const Schedule& schedule) {
   return false;
 }
 
-}  // namespace
-
-Support XcclSchedule::supports(const Flow& flow) const {
-  if (const Support usual = ScheduleMethod::supports(flow); !usual) return usual;
+Support takes_gpus(const Flow& flow) {
   std::set<xccl::RankDevice> members;
   for (std::size_t rank = 0; rank < flow.members.size(); ++rank) {
     const Endpoint& member = flow.members[rank];
@@ -349,9 +340,19 @@ Support XcclSchedule::supports(const Flow& flow) const {
   return Support::yes();
 }
 
-std::unique_ptr<PreparedParts> XcclSchedule::assemble(const Flow& flow,
-                                                      const std::vector<LocalPart>& own) const {
-  return std::make_unique<XcclScheduleParts>(context_, flow, local_ranks(*packers_, flow, own));
+}  // namespace
+
+Method xccl_schedule(const std::shared_ptr<xccl::XcclContext>& context,
+                     const std::shared_ptr<gpu::GpuPackers>& packers) {
+  Method method =
+      schedule_method({"xccl-schedule", "an application's messages by the vendor's library (NCCL, RCCL)",
+                       Quantity::bandwidth, xccl_schedule_traits},
+                      takes_gpus);
+  method.available = [context] { return context->available(); };
+  method.assemble = [=](const Flow& flow, const std::vector<LocalPart>& own) {
+    return std::make_unique<XcclScheduleParts>(context, flow, local_ranks(*packers, flow, own));
+  };
+  return method;
 }
 
 }  // namespace linkscope::workload

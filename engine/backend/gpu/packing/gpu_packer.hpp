@@ -91,7 +91,7 @@ class GpuPacker final : public Packer {
 };
 
 /// Makes the packers of ranks whose memory is on a GPU.
-class GpuPackers final : public PackerFactory {
+class GpuPackers {
  public:
   /// `calls`: of the catalog's memories, with which messages are allocated one by one.
   GpuPackers(std::shared_ptr<GpuContext> context, RuntimeCallTable calls)
@@ -101,9 +101,6 @@ class GpuPackers final : public PackerFactory {
   [[nodiscard]] Support supports(const Endpoint& state, const Endpoint& buffers) const;
   /// Throws Error{unsupported} where supports() says no.
   [[nodiscard]] std::unique_ptr<GpuPacker> gpu_packer(const Endpoint& state, const Endpoint& buffers) const;
-  [[nodiscard]] std::unique_ptr<Packer> packer(const Endpoint& state, const Endpoint& buffers) override {
-    return gpu_packer(state, buffers);
-  }
 
  private:
   std::shared_ptr<GpuContext> context_;

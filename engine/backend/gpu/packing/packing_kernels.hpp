@@ -7,7 +7,6 @@
 
 #include "backend/gpu/kernel/sweep_kernels.hpp"
 #include "model/packer.hpp"
-#include "model/particle.hpp"
 
 namespace linkscope::gpu {
 

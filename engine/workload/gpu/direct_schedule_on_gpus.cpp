@@ -1,35 +1,25 @@
 // direct-schedule on GPUs: messages are packed straight into the receiver's memory, which may be another process's.
-#include "workload/gpu/gpu_direct_schedule.hpp"
-
-#include <algorithm>
 #include <map>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "backend/gpu/ipc/mapping.hpp"
 #include "backend/gpu/streams.hpp"
 #include "base/error.hpp"
 #include "base/pack.hpp"
 #include "workload/direct_transport.hpp"
 #include "workload/gpu/local_rank.hpp"
+#include "workload/methods.hpp"
 
 namespace linkscope::workload {
 namespace {
 
-constexpr const char* order_parameter = "order";
+constexpr Parameter order_parameter = word("order", "device|host",
+                                           "device: GPUs keep packing and messages in order, by events; "
+                                           "host: hosts synchronise them before they say that "
+                                           "a message is there. Ranks on CPUs know none but host");
 constexpr Rotation whole{0, 1};  // memory of messages is used as a whole
-
-/// Throws Error{bad_input} for a word that means nothing.
-MessageOrder wanted_order(const Flow& flow) {
-  const std::string word = flow.parameters.word(order_parameter, "device");
-  if (word != "device" && word != "host") throw Error(Fault::bad_input, "parameter order: device or host");
-  return word == "device" ? MessageOrder::device : MessageOrder::host;
-}
-
-bool in_several_processes(const Flow& flow) {
-  return std::any_of(flow.members.begin(), flow.members.end(),
-                     [&](const Endpoint& member) { return member.rank != flow.members.front().rank; });
-}
 
 /// A rank, and another one that messages go to or come from.
 using RankPair = std::pair<int, int>;
@@ -152,10 +142,9 @@ class DirectRanks final : public ScheduleParts {
         order_ == MessageOrder::device ? "GPUs keep packing and messages in order, by events"
                                        : "hosts keep packing and messages in order",
         in_several_processes(flow_) ? "ranks in several processes" : "ranks are threads of one process"};
-    auto transport = std::make_unique<DirectTransport>(RankBoard(board_, rank), *flow_.schedule, order_,
-                                                       *own.packer, std::move(peers));
-    add(std::make_unique<ScheduleTransfer>(own.context, std::move(own.packer), std::move(transport),
-                                           std::move(thread)));
+    own.context.transport = std::make_unique<DirectTransport>(RankBoard(board_, rank), *flow_.schedule,
+                                                              order_, *own.packer, std::move(peers));
+    add(std::move(own.context), std::move(thread));
   }
 
   [[nodiscard]] DirectPeer peer_of(const LocalRank& own, int peer) const {
@@ -167,7 +156,7 @@ class DirectRanks final : public ScheduleParts {
       found.room = to->bytes;
     }
     if (order_ != MessageOrder::device) return found;
-    gpu::GpuPacker* const packer = own.packer.get();  // outlives what it does for the transport
+    gpu::GpuPacker* const packer = own.packer;  // outlives what it does for the transport
     if (sent_.contains({rank, peer}))
       found.record_sent = [event = sent_.at({rank, peer}), packer] { event->record(packer->stream()); };
     if (freed_.contains({rank, peer}))
@@ -225,43 +214,31 @@ class DirectRanks final : public ScheduleParts {
 
 }  // namespace
 
-GpuDirectSchedule::GpuDirectSchedule(std::shared_ptr<gpu::GpuContext> context,
-                                     std::shared_ptr<gpu::GpuPackers> packers)
-    : ScheduleMethod(HostDirectSchedule::spec),
-      context_(std::move(context)),
-      packers_(std::move(packers)),
-      mappings_(std::make_shared<gpu::IpcMappings>(context_)) {}
-
-std::map<std::string, std::string> GpuDirectSchedule::parameters() const {
-  return {
-      {order_parameter,
-       "device (default): GPUs keep packing and messages in order, by events; host: hosts synchronise them "
-       "before they say that a message is there. Ranks on CPUs know none but host"}};
-}
-
-Support GpuDirectSchedule::available() const {
-  return context_->device_count() > 0 ? Support::yes() : Support::no(context_->problem());
-}
-
-Support GpuDirectSchedule::supports(const Flow& flow) const {
-  if (const Support usual = ScheduleMethod::supports(flow); !usual) return usual;
-  static_cast<void>(wanted_order(flow));
-  const bool several = in_several_processes(flow);
-  for (std::size_t rank = 0; rank < flow.members.size(); ++rank) {
-    const DeviceId& device = worker_of(flow, rank).device;
-    if (device.kind != DeviceKind::gpu)
-      return Support::no("direct-schedule has ranks on GPUs or on CPUs, and rank " + std::to_string(rank) +
-                         " is on " + device.text());
-    if (!several) continue;
-    if (const Support mapped = gpu::has_ipc_handle(flow.members[rank]); !mapped) return mapped;
-  }
-  return Support::yes();
-}
-
-std::unique_ptr<PreparedParts> GpuDirectSchedule::assemble(const Flow& flow,
-                                                           const std::vector<LocalPart>& own) const {
-  return std::make_unique<DirectRanks>(context_, mappings_, flow, local_ranks(*packers_, flow, own),
-                                       wanted_order(flow));
+Method direct_schedule_on_gpus(const std::shared_ptr<gpu::GpuContext>& context,
+                               const std::shared_ptr<gpu::GpuPackers>& packers) {
+  // The same in every process: connecting decides what depends on the GPUs that a process sees.
+  Method method = schedule_method(direct_schedule_spec, [](const Flow& flow) {
+    const bool several = in_several_processes(flow);
+    for (std::size_t rank = 0; rank < flow.members.size(); ++rank) {
+      const DeviceId& device = worker_of(flow, rank).device;
+      if (device.kind != DeviceKind::gpu)
+        return Support::no("direct-schedule has ranks on GPUs or on CPUs, and rank " + std::to_string(rank) +
+                           " is on " + device.text());
+      if (!several) continue;
+      if (const Support mapped = gpu::has_ipc_handle(flow.members[rank]); !mapped) return mapped;
+    }
+    return Support::yes();
+  });
+  method.parameters = {order_parameter};
+  method.available = [context] {
+    return context->device_count() > 0 ? Support::yes() : Support::no(context->problem());
+  };
+  const auto mappings = std::make_shared<gpu::IpcMappings>(context);
+  method.assemble = [=](const Flow& flow, const std::vector<LocalPart>& own) {
+    return std::make_unique<DirectRanks>(context, mappings, flow, local_ranks(*packers, flow, own),
+                                         flow.parameters.choice<MessageOrder>(order_parameter));
+  };
+  return method;
 }
 
 }  // namespace linkscope::workload
