@@ -21,6 +21,9 @@ struct MemoryTraits {
   bool plain_allocation = false;  ///< on a GPU: by the runtime's plain call, so with an IPC handle
   bool grained = false;           ///< its coherence is chosen when it is allocated, which AMD alone offers
   bool by_library = false;        ///< a communication library allocates it, for its own calls
+  /// All processes of the run allocate it together, in one order and of one size, and free it so (a symmetric heap):
+  /// Memory::allocate and the destructor of its buffer are collective. Both succeed in all processes or in none.
+  bool collective_allocation = false;
 
   /// Whether malloc gives it, or pages that only this process maps.
   [[nodiscard]] bool is_private() const { return system_pages && !shareable; }

@@ -2,6 +2,8 @@
 #include "run/assembled_flow.hpp"
 
 #include <algorithm>
+#include <functional>
+#include <map>
 #include <string>
 #include <utility>
 
@@ -38,13 +40,65 @@ Bytes arena_bytes(const Rotation& rotation, Bytes footprint) {
   return (rotation.slots - 1) * rotation.stride + std::max(rotation.stride, in_units(footprint));
 }
 
+/// One of the two ends that a part may have, and its arena.
+struct PartEnd {
+  std::optional<Endpoint> FlowPart::* where;
+  Bytes FlowPart::* bytes;
+  Buffer* Arenas::* buffer;
+};
+constexpr PartEnd part_ends[] = {
+    {&FlowPart::source, &FlowPart::source_bytes, &Arenas::source},
+    {&FlowPart::destination, &FlowPart::destination_bytes, &Arenas::destination}};
+
+/// An arena in memory that all processes allocate together.
+struct SharedArena {
+  const Memory* memory = nullptr;
+  std::vector<Endpoint> everywhere;  ///< by rank; a process without a part has it where one with a part has
+  std::vector<Bytes> needs;          ///< of each part; 0: what the method says
+  Buffer** buffer = nullptr;         ///< where this process's part wants it; null where it has none
+};
+
+/// Those of a flow, in one order in all processes: the n-th parts of all processes share an arena for their sources, and
+/// one for their destinations. `arenas`: of the parts.
+std::vector<SharedArena> shared_arenas(const BoundFlow& flow, const std::vector<FlowPart>& parts,
+                                       const ProcessGroup& group, std::vector<Arenas>& arenas) {
+  std::vector<SharedArena> all;
+  for (const PartEnd& end : part_ends) {
+    std::map<std::pair<std::string, std::size_t>, SharedArena> by_memory;  // and n
+    std::map<std::pair<std::string, int>, std::size_t> parts_so_far;       // by memory and rank
+    for (std::size_t i = 0; i < parts.size(); ++i) {
+      const std::optional<Endpoint>& where = parts[i].*end.where;
+      if (!where || !where->traits.collective_allocation) continue;
+      SharedArena& arena = by_memory[{where->memory, parts_so_far[{where->memory, parts[i].rank}]++}];
+      arena.memory = &flow.memory_of(*where);
+      arena.needs.push_back(parts[i].*end.bytes);
+      arena.everywhere.resize(static_cast<std::size_t>(group.size()), *where);
+      arena.everywhere.at(static_cast<std::size_t>(parts[i].rank)) = *where;
+      if (parts[i].rank == group.rank()) arena.buffer = &(arenas[i].*end.buffer);
+    }
+    for (auto& [key, arena] : by_memory) {
+      for (int rank = 0; rank < group.size(); ++rank)
+        arena.everywhere[static_cast<std::size_t>(rank)].rank = rank;
+      all.push_back(std::move(arena));
+    }
+  }
+  return all;
+}
+
 }  // namespace
 
 AssembledFlow FlowAssembler::assemble(const BoundFlow& flow, const Regime& regime) {
   const std::vector<FlowPart> parts = flow.method.parts_of(flow.flow);
   AssembledFlow assembled;
   std::vector<LocalPart> own;
-  consensus_->collective_try([&] { own = own_parts(flow, parts, regime, assembled); });
+  try {
+    own = lease_arenas(flow, parts, regime, assembled);
+  } catch (const Error& error) {
+    assembled.leases.clear();
+    // All processes catch the same failure here, and have the same to evict.
+    if (error.fault() != Fault::no_memory || !pool_->evict_together()) throw;
+    own = lease_arenas(flow, parts, regime, assembled);
+  }
   // To assemble may be collective (the first flow of MPI starts MPI): not before all have their memory.
   consensus_->collective_try([&] {
     if (own.empty() && flow.method.reach() == Reach::process) {
@@ -63,27 +117,63 @@ AssembledFlow FlowAssembler::assemble(const BoundFlow& flow, const Regime& regim
   return assembled;
 }
 
-/// Arenas of all parts in this process.
-std::vector<LocalPart> FlowAssembler::own_parts(const BoundFlow& flow, const std::vector<FlowPart>& parts,
-                                                const Regime& regime, AssembledFlow& assembled) {
-  const Rotation rotation = rotation_of(flow.method, flow.flow, regime.cache);
-  const Bytes usual = arena_bytes(rotation, flow.method.footprint(flow.flow));
-  const auto arena = [&](const std::optional<Endpoint>& end, Bytes own_bytes) -> Buffer* {
-    const Bytes bytes = own_bytes > 0 ? own_bytes : usual;
-    if (!end || bytes == 0) return nullptr;
-    if (bytes > largest_flow)
-      throw Error(Fault::no_memory, format_bytes(bytes) + " are more than any machine holds");
-    assembled.leases.push_back(pool_->acquire(flow.memory_of(*end), *end, bytes));
-    return &assembled.leases.back().buffer();
-  };
+/// The parts of this process with their memory: a collective call.
+std::vector<LocalPart> FlowAssembler::lease_arenas(const BoundFlow& flow, const std::vector<FlowPart>& parts,
+                                                   const Regime& regime, AssembledFlow& assembled) {
+  std::vector<Arenas> arenas = lease_together(flow, parts, regime, assembled);
   std::vector<LocalPart> own;
-  for (std::size_t i = 0; i < parts.size(); ++i) {
-    if (parts[i].rank != consensus_->group().rank()) continue;
-    const FlowPart& part = parts[i];
-    Buffer* const source = arena(part.source, part.source_bytes);
-    own.push_back({i, {source, arena(part.destination, part.destination_bytes), rotation}, regime});
-  }
+  consensus_->collective_try([&] {
+    const Rotation rotation = rotation_of(flow.method, flow.flow, regime.cache);
+    const Bytes usual = arena_bytes(rotation, flow.method.footprint(flow.flow));
+    for (std::size_t i = 0; i < parts.size(); ++i) {
+      if (parts[i].rank != consensus_->group().rank()) continue;
+      for (const PartEnd& end : part_ends) {
+        const std::optional<Endpoint>& where = parts[i].*end.where;
+        const Bytes bytes = parts[i].*end.bytes > 0 ? parts[i].*end.bytes : usual;
+        if (!where || bytes == 0 || arenas[i].*end.buffer != nullptr) continue;
+        if (bytes > largest_flow)
+          throw Error(Fault::no_memory, format_bytes(bytes) + " are more than any machine holds");
+        assembled.leases.push_back(pool_->acquire(flow.memory_of(*where), *where, bytes));
+        arenas[i].*end.buffer = &assembled.leases.back().buffer();
+      }
+      arenas[i].rotation = rotation;
+      own.push_back({i, arenas[i], regime});
+    }
+  });
   return own;
+}
+
+/// By part, the arenas of this process in memory that all processes allocate together. They are as large as any process
+/// needs: caches, and so rotations, may differ.
+std::vector<Arenas> FlowAssembler::lease_together(const BoundFlow& flow, const std::vector<FlowPart>& parts,
+                                                  const Regime& regime, AssembledFlow& assembled) {
+  const ProcessGroup& group = consensus_->group();
+  std::vector<Arenas> arenas(parts.size());
+  const std::vector<SharedArena> shared = shared_arenas(flow, parts, group, arenas);
+  if (shared.empty()) return arenas;
+  const std::vector<Json> needs = consensus_->allgather_json([&]() -> Json {
+    const Rotation rotation = rotation_of(flow.method, flow.flow, regime.cache);
+    const Bytes usual = arena_bytes(rotation, flow.method.footprint(flow.flow));
+    Json own = Json::array();
+    for (const SharedArena& arena : shared) {
+      Bytes most = 0;
+      for (const Bytes need : arena.needs) most = std::max(most, need > 0 ? need : usual);
+      if (most > largest_flow)
+        throw Error(Fault::no_memory, format_bytes(most) + " are more than any machine holds");
+      own.push_back(most);
+    }
+    return own;
+  });
+  for (std::size_t i = 0; i < shared.size(); ++i) {
+    Bytes most = 0;
+    for (const Json& own : needs) most = std::max(most, own.at(i).get<Bytes>());
+    if (most == 0) continue;
+    assembled.leases.push_back(pool_->acquire_together(
+        *shared[i].memory, shared[i].everywhere, group.rank(), most,
+        [&](const std::function<void()>& step) { consensus_->collective_try(step); }));
+    if (shared[i].buffer != nullptr) *shared[i].buffer = &assembled.leases.back().buffer();
+  }
+  return arenas;
 }
 
 /// What the other processes must know of this one's parts, in order; nothing where there are no others.

@@ -31,8 +31,10 @@ class FlowAssembler {
   [[nodiscard]] AssembledFlow assemble(const BoundFlow& flow, const Regime& regime);
 
  private:
-  [[nodiscard]] std::vector<LocalPart> own_parts(const BoundFlow& flow, const std::vector<FlowPart>& parts,
-                                                 const Regime& regime, AssembledFlow& assembled);
+  [[nodiscard]] std::vector<LocalPart> lease_arenas(const BoundFlow& flow, const std::vector<FlowPart>& parts,
+                                                    const Regime& regime, AssembledFlow& assembled);
+  [[nodiscard]] std::vector<Arenas> lease_together(const BoundFlow& flow, const std::vector<FlowPart>& parts,
+                                                   const Regime& regime, AssembledFlow& assembled);
   void connect(const std::vector<FlowPart>& parts, AssembledFlow& assembled);
   [[nodiscard]] Json own_statements(const PreparedParts& local_parts) const;
 

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <iterator>
 #include <utility>
 
 #include "base/error.hpp"
@@ -27,20 +28,47 @@ BufferPool::BufferPool(Bytes host_limit, TakesHostMemory takes_host_memory)
 BufferPool::Lease BufferPool::acquire(const Memory& memory, const Endpoint& where, Bytes bytes) {
   const Bytes size = rounded_up(bytes);
   evict_used_up();
-  PooledBuffer* entry = find_free(where, size);
+  PooledBuffer* entry = find_free(where, {}, size);
   if (entry == nullptr) entry = &allocate(memory, where, size);
+  entry->last_use = ++uses_;
+  return Lease(*entry);
+}
+
+BufferPool::Lease BufferPool::acquire_together(const Memory& memory, const std::vector<Endpoint>& everywhere,
+                                               int rank, Bytes bytes, const CollectiveStep& in_all) {
+  const Bytes size = rounded_up(bytes);
+  const Endpoint& own = everywhere.at(static_cast<std::size_t>(rank));
+  PooledBuffer* entry = find_free(own, everywhere, size);
+  if (entry == nullptr) {
+    in_all([&] {
+      if (takes_host_memory_(own)) make_room(size);
+    });
+    std::unique_ptr<Buffer> buffer;
+    in_all([&] { buffer = memory.allocate(own, size); });
+    entry = &entries_.emplace_back(PooledBuffer{&memory, std::move(buffer), everywhere, 0, 0});
+  }
   entry->last_use = ++uses_;
   return Lease(*entry);
 }
 
 void BufferPool::evict_used_up() {
   entries_.remove_if([](const PooledBuffer& entry) {
-    return entry.leases == 0 && !entry.memory->reusable(entry.buffer->where());
+    return entry.is_unused_here() && !entry.memory->reusable(entry.buffer->where());
   });
 }
 
 void BufferPool::evict_unused() {
-  entries_.remove_if([](const PooledBuffer& entry) { return entry.leases == 0; });
+  entries_.remove_if([](const PooledBuffer& entry) { return entry.is_unused_here(); });
+}
+
+/// One by one, so that all processes free them in the order in which they were allocated.
+bool BufferPool::evict_together() {
+  const std::size_t before = entries_.size();
+  for (auto entry = entries_.begin(); entry != entries_.end();) {
+    const bool goes = entry->leases == 0 && !entry->everywhere.empty();
+    entry = goes ? entries_.erase(entry) : std::next(entry);
+  }
+  return entries_.size() < before;
 }
 
 Bytes BufferPool::host_bytes() const {
@@ -51,12 +79,13 @@ Bytes BufferPool::host_bytes() const {
   return sum;
 }
 
-BufferPool::PooledBuffer* BufferPool::find_free(const Endpoint& where, Bytes bytes) {
+BufferPool::PooledBuffer* BufferPool::find_free(const Endpoint& where,
+                                                const std::vector<Endpoint>& everywhere, Bytes bytes) {
   PooledBuffer* best = nullptr;
   for (PooledBuffer& entry : entries_) {
     const Bytes has = entry.buffer->bytes();
-    if (entry.leases > 0 || entry.buffer->where() != where || has < bytes || has > most_oversize * bytes)
-      continue;
+    if (entry.leases > 0 || entry.buffer->where() != where || entry.everywhere != everywhere) continue;
+    if (has < bytes || has > most_oversize * bytes) continue;
     if (best == nullptr || has < best->buffer->bytes()) best = &entry;
   }
   return best;
@@ -67,7 +96,7 @@ void BufferPool::make_room(Bytes bytes) {
   while (host_bytes() + bytes > host_limit_) {
     auto oldest = entries_.end();
     for (auto entry = entries_.begin(); entry != entries_.end(); ++entry) {
-      if (entry->leases > 0 || !takes_host_memory_(entry->buffer->where())) continue;
+      if (!entry->is_unused_here() || !takes_host_memory_(entry->buffer->where())) continue;
       if (oldest == entries_.end() || entry->last_use < oldest->last_use) oldest = entry;
     }
     if (oldest == entries_.end()) {
@@ -88,7 +117,7 @@ BufferPool::PooledBuffer& BufferPool::allocate(const Memory& memory, const Endpo
     evict_unused();
     buffer = memory.allocate(where, bytes);
   }
-  return entries_.emplace_back(PooledBuffer{&memory, std::move(buffer), 0, 0});
+  return entries_.emplace_back(PooledBuffer{&memory, std::move(buffer), {}, 0, 0});
 }
 
 }  // namespace linkscope

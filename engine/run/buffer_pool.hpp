@@ -5,6 +5,7 @@
 #include <functional>
 #include <list>
 #include <memory>
+#include <vector>
 
 #include "base/units.hpp"
 #include "model/buffer.hpp"
@@ -15,6 +16,9 @@ namespace linkscope {
 /// Whether a buffer so placed takes host memory and counts against the pool's limit.
 using TakesHostMemory = std::function<bool(const Endpoint&)>;
 
+/// Carries out a step in every process; where it fails in any, all throw alike (Consensus::collective_try).
+using CollectiveStep = std::function<void(const std::function<void()>&)>;
+
 /// Hands out buffers; no two leases share one.
 ///
 /// A request is rounded up (to a power of two, above 64 MiB to a multiple of 2 MiB) and served by the
@@ -24,12 +28,25 @@ using TakesHostMemory = std::function<bool(const Endpoint&)>;
 /// Before an allocation that would pass the host memory limit, unused host buffers are freed, least recently
 /// used first; when the allocation still throws no_memory, everything unused is freed and it is tried once
 /// more.
+///
+/// Memory with the trait collective_allocation the pools of all processes allocate and free together. They keep step
+/// because they decide by what all of them know:
+/// - acquire_together() is called by every process for every arena of such memory, in one order, with one size; a process
+///   without a part in the flow takes its share as well. Which entry serves it follows from where each process has it,
+///   from the size, and from which entries are leased, and leases of a case begin and end alike in all processes.
+/// - No process enters the allocation before all have said that nothing here speaks against it (the host memory limit).
+/// - evict_together() alone frees such entries, and all processes call it alike, when an allocation has failed in any. What
+///   a process evicts for itself passes over them, although they may be in its way: then its failure, which becomes that
+///   of all, has them freed.
 class BufferPool {
   struct PooledBuffer {
     const Memory* memory;
     std::unique_ptr<Buffer> buffer;
+    std::vector<Endpoint>
+        everywhere;  ///< of memory that all allocate together: where each process has it, by rank
     std::uint64_t last_use = 0;
     int leases = 0;
+    [[nodiscard]] bool is_unused_here() const { return leases == 0 && everywhere.empty(); }
   };
 
  public:
@@ -56,15 +73,21 @@ class BufferPool {
   /// Of `memory`, which is the one that `where` names and outlives the pool. Throws Error{no_memory} when it cannot be
   /// had.
   [[nodiscard]] Lease acquire(const Memory& memory, const Endpoint& where, Bytes bytes);
-  /// Frees every buffer that no lease holds.
+  /// The share of process `rank` in an arena that every process has, each at its place of `everywhere`. A collective call,
+  /// which throws alike in all.
+  [[nodiscard]] Lease acquire_together(const Memory& memory, const std::vector<Endpoint>& everywhere,
+                                       int rank, Bytes bytes, const CollectiveStep& in_all);
+  /// Frees every buffer that no lease holds, but for those that all processes free together.
   void evict_unused();
+  /// Frees those that no lease holds: a collective call. False where there are none, alike in all processes.
+  bool evict_together();
 
   [[nodiscard]] std::size_t buffers() const { return entries_.size(); }
   [[nodiscard]] Bytes host_bytes() const;
 
  private:
   void evict_used_up();
-  PooledBuffer* find_free(const Endpoint& where, Bytes bytes);
+  PooledBuffer* find_free(const Endpoint& where, const std::vector<Endpoint>& everywhere, Bytes bytes);
   PooledBuffer& allocate(const Memory& memory, const Endpoint& where, Bytes bytes);
   void make_room(Bytes bytes);
 

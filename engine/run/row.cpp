@@ -148,7 +148,8 @@ Json traits_json(const MemoryTraits& traits) {
                                        {"shareable", traits.shareable},
                                        {"plain_allocation", traits.plain_allocation},
                                        {"grained", traits.grained},
-                                       {"by_library", traits.by_library}}) {
+                                       {"by_library", traits.by_library},
+                                       {"collective_allocation", traits.collective_allocation}}) {
     if (has) json[name] = true;
   }
   return json;
