@@ -60,7 +60,7 @@ constexpr std::uint64_t particle_word(std::uint64_t seed, std::uint64_t id, unsi
   return index == 0 ? id : pattern_word(seed, id * particle_words + index);
 }
 
-/// At which bytes of a message of `count` particles its columns begin, each with an element of every particle: first
+/// The bytes of a message of `count` particles at which its columns begin, each with an element of every particle: first
 /// those of their int32, then of their double, then of their char.
 struct MessageColumns {
   static constexpr unsigned wholes = sizeof(Particle::whole) / sizeof(std::int32_t);
@@ -91,29 +91,29 @@ class Packer {
   /// Copies each by one launch.
   virtual void copy(const std::vector<PackedRows>& rows) = 0;
   virtual void synchronise() = 0;
-  /// Whether all that was enqueued is done.
+  /// Says whether all that was enqueued is done.
   [[nodiscard]] virtual bool idle() = 0;
   /// Moves a whole message, as the device's copy engine does (memcpy, cudaMemcpyAsync).
   virtual void move(std::byte* to, const std::byte* from, Bytes bytes) = 0;
 
   virtual void fill(const GridBox& box, std::uint64_t seed) = 0;
   virtual void poison(const GridBox& box) = 0;
-  /// The first of its words, row by row, that differs; waits for all work before.
+  /// Returns the first of its words, row by row, that differs; waits for all work before.
   [[nodiscard]] virtual std::optional<WrongWord> compare(const GridBox& box, std::uint64_t seed) = 0;
 
-  /// The 8-byte word at `at`; waits for all work before.
+  /// Returns the 8-byte word at `at`; waits for all work before.
   [[nodiscard]] virtual std::uint64_t read_word(const std::byte* at) = 0;
 
-  /// Room for a message in the memory of the rank's buffers, allocated and freed by the call that an application makes
-  /// for that memory (malloc, cudaMalloc, ...). Throws Error{no_memory}.
+  /// Makes room for a message in the memory of the rank's buffers, by the call that an application makes for that memory
+  /// (malloc, cudaMalloc, ...). Throws Error{no_memory}.
   [[nodiscard]] virtual std::byte* allocate(Bytes bytes) = 0;
   virtual void release(std::byte* at) = 0;
 
   /// Writes particles with the ids [first, first + count) to `store`.
   virtual void make_particles(Particle* store, std::uint64_t first, std::uint64_t count,
                               std::uint64_t seed) = 0;
-  /// As the application's kernel does: pushes (peer, index) of each particle of store[from, from + all departures) to
-  /// a queue with atomics, those of the first departure first in the store.
+  /// Pushes (peer, index) of each particle of store[from, from + all departures) to a queue with atomics, as the
+  /// application's kernel does. Those of the first departure are the first in the store.
   virtual void fill_queue(std::uint64_t from, const std::vector<Departure>& departures) = 0;
   /// Packs the particles of the queue that go to `departure`'s peer into a message at `to`: their number and 0 as int32,
   /// then column by column. Returns their number, and packs none where it is not departure's count.

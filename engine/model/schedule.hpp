@@ -20,8 +20,8 @@ struct ScheduledMessage {
 
 enum class GridAxis { x, y };
 
-/// Of a phase whose messages carry the outermost `depth` layers of `fields` (of CellGrid::fields) across the sides between
-/// chunks that are neighbours along `axis`.
+/// A phase with one has messages that carry the outermost `depth` layers of `fields` (of CellGrid::fields) across the sides
+/// between chunks that are neighbours along `axis`.
 struct HaloExchange {
   std::vector<int> fields;
   int depth = 1;
@@ -106,9 +106,9 @@ struct Schedule {
   std::optional<CellGrid> grid;
   std::optional<ParticleDeck> particles;
 
-  /// Of all messages of the whole schedule.
+  /// Sums all messages of the whole schedule.
   [[nodiscard]] Bytes bytes() const;
-  /// How often `phase` takes place in `loop`.
+  /// Says how often `phase` takes place in `loop`.
   [[nodiscard]] static std::uint64_t times(const Loop& loop, const Phase& phase) {
     return loop.repeats / phase.every;
   }

@@ -10,7 +10,7 @@
 
 namespace linkscope {
 
-/// Who keeps packing, messages and unpacking in order. host: the rank's thread, which has its device synchronised before
+/// Packing, messages and unpacking are kept in order by one of two. host: the rank's thread, which has its device synchronised before
 /// it sends and before it unpacks. device: the device's stream, on which all three are enqueued.
 enum class MessageOrder { device, host };
 
@@ -29,7 +29,7 @@ class Transport {
   virtual ~Transport() = default;
   [[nodiscard]] virtual MessageOrder order() const { return MessageOrder::host; }
 
-  /// Where a message to `peer` is packed: in the rank's own slot, or where the interface can store into it in the
+  /// Returns where a message to `peer` is packed: in the rank's own slot, or where the interface can store into it in the
   /// peer's. May wait until the peer has unpacked what was there.
   [[nodiscard]] virtual std::byte* outgoing(int peer, Bytes offset) = 0;
   /// Posts a receive of at most `bytes` from `peer`.
@@ -47,9 +47,9 @@ class Transport {
   /// Particles: begins to send from `from`, memory that the rank has allocated itself and keeps until sent(). Never
   /// waits for the peer: that may wait to send as well.
   virtual void send_from(int peer, const std::byte* from, Bytes bytes) = 0;
-  /// Whether all sends begun by send_from() are over.
+  /// Says whether all sends begun by send_from() are over.
   [[nodiscard]] virtual bool sent() = 0;
-  /// A message that has come for a posted receive, if there is one; its receive is over.
+  /// Returns a message that has come for a posted receive, if there is one; its receive is over.
   [[nodiscard]] virtual std::optional<ArrivedMessage> arrived() = 0;
   /// Takes back receives that nobody will send for.
   virtual void cancel() {}

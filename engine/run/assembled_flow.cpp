@@ -58,8 +58,8 @@ struct SharedArena {
   Buffer** buffer = nullptr;         ///< where this process's part wants it; null where it has none
 };
 
-/// Those of a flow, in one order in all processes: the n-th parts of all processes share an arena for their sources, and
-/// one for their destinations. `arenas`: of the parts.
+/// Returns those of a flow, in one order in all processes: the n-th parts of all processes share an arena for their
+/// sources, and one for their destinations. `arenas`: of the parts.
 std::vector<SharedArena> shared_arenas(const BoundFlow& flow, const std::vector<FlowPart>& parts,
                                        const ProcessGroup& group, std::vector<Arenas>& arenas) {
   std::vector<SharedArena> all;
@@ -117,7 +117,7 @@ AssembledFlow FlowAssembler::assemble(const BoundFlow& flow, const Regime& regim
   return assembled;
 }
 
-/// The parts of this process with their memory: a collective call.
+/// Returns the parts of this process with their memory. A collective call.
 std::vector<LocalPart> FlowAssembler::lease_arenas(const BoundFlow& flow, const std::vector<FlowPart>& parts,
                                                    const Regime& regime, AssembledFlow& assembled) {
   std::vector<Arenas> arenas = lease_together(flow, parts, regime, assembled);
@@ -143,8 +143,8 @@ std::vector<LocalPart> FlowAssembler::lease_arenas(const BoundFlow& flow, const 
   return own;
 }
 
-/// By part, the arenas of this process in memory that all processes allocate together. They are as large as any process
-/// needs: caches, and so rotations, may differ.
+/// Leases the arenas in memory that all processes allocate together, and returns this process's, by part. They are as large
+/// as any process needs: caches, and so rotations, may differ.
 std::vector<Arenas> FlowAssembler::lease_together(const BoundFlow& flow, const std::vector<FlowPart>& parts,
                                                   const Regime& regime, AssembledFlow& assembled) {
   const ProcessGroup& group = consensus_->group();

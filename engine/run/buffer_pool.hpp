@@ -73,8 +73,8 @@ class BufferPool {
   /// Of `memory`, which is the one that `where` names and outlives the pool. Throws Error{no_memory} when it cannot be
   /// had.
   [[nodiscard]] Lease acquire(const Memory& memory, const Endpoint& where, Bytes bytes);
-  /// The share of process `rank` in an arena that every process has, each at its place of `everywhere`. A collective call,
-  /// which throws alike in all.
+  /// Returns the share of process `rank` in an arena that every process has, each at its place of `everywhere`. A collective
+  /// call, which throws alike in all.
   [[nodiscard]] Lease acquire_together(const Memory& memory, const std::vector<Endpoint>& everywhere,
                                        int rank, Bytes bytes, const CollectiveStep& in_all);
   /// Frees every buffer that no lease holds, but for those that all processes free together.

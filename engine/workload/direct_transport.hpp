@@ -33,7 +33,7 @@ struct DirectPeer {
   std::shared_ptr<const void> mapping{};  ///< what keeps theirs valid
 };
 
-/// Of rank `rank`, all of whose peers are in this process and receive at `bases`, by rank.
+/// Returns the peers of `rank` where all are in this process, and receive at `bases` (by rank).
 [[nodiscard]] inline std::map<int, DirectPeer> local_peers(const std::vector<MessageSlots>& slots, int rank,
                                                            const std::vector<std::byte*>& bases) {
   std::map<int, DirectPeer> peers;
@@ -64,7 +64,7 @@ class DirectTransport : public Transport {
     for (auto& [rank, peer] : peers) traffic_[rank].peer = std::move(peer);
   }
 
-  /// What is enqueued ends before the peers' memory is let go.
+  /// Waits until all that is enqueued has ended, and only then lets the peers' memory go.
   ~DirectTransport() override {
     try {
       packer_->synchronise();
@@ -172,7 +172,7 @@ class DirectTransport : public Transport {
   void give_up() noexcept override { board_.give_up(); }
 
  private:
-  /// What is known here of the messages to and from a peer; all are counted.
+  /// Counts the messages to and from a peer, as far as this rank knows.
   struct PeerTraffic {
     DirectPeer peer;
     std::uint64_t sent = 0;

@@ -10,7 +10,7 @@
 
 namespace linkscope::workload {
 
-/// As CloverLeaf lays its fields out (float64): two halo layers around the cells, and room for one value more where they
+/// Fields (float64) are laid out as CloverLeaf does it: two halo layers around the cells, and room for one value more where they
 /// are on corners or sides. All fields have (columns + 5) x (rows + 5) words.
 class HaloLayout {
  public:
@@ -27,7 +27,7 @@ class HaloLayout {
     return grid.fields.size() * (chunk.columns + halo_guard) * (chunk.rows + halo_guard) * value_bytes;
   }
 
-  /// What goes to `peer`, packed from `at` on: along x a piece for each field, by rows; along y one for each layer of
+  /// Returns what goes to `peer`, packed from `at` on: along x a piece for each field, by rows; along y one for each layer of
   /// each. A field begins where the message's formula has it; the words between are sent as they are.
   [[nodiscard]] std::vector<PackedRows> packed(const HaloExchange& exchange, int peer, std::byte* at) const {
     std::vector<PackedRows> pieces;
@@ -39,7 +39,7 @@ class HaloLayout {
     return pieces;
   }
 
-  /// What comes from `peer`, unpacked from `at` on.
+  /// Returns what comes from `peer`, unpacked from `at` on.
   [[nodiscard]] std::vector<PackedRows> unpacked(const HaloExchange& exchange, int peer,
                                                  const std::byte* at) const {
     std::vector<PackedRows> pieces;
@@ -51,19 +51,19 @@ class HaloLayout {
     return pieces;
   }
 
-  /// A field whole: cells, corners and halo.
+  /// Returns a whole field: cells, corners and halo.
   [[nodiscard]] GridBox whole(int field) const {
     const GridField& own = this->field(field);
     return grid_box(field, {-layers, -layers, chunk_.columns + 2 * layers + as_unsigned(own.extra_x),
                             chunk_.rows + 2 * layers + as_unsigned(own.extra_y)});
   }
 
-  /// The layers of a field that an exchange with `peer` sends.
+  /// Returns the layers of a field that an exchange with `peer` sends.
   [[nodiscard]] GridBox edge(int field, const HaloExchange& exchange, int peer) const {
     return grid_box(field, box_of(field, exchange, peer, Way::sent));
   }
 
-  /// The layers of a field that an exchange with `peer` fills, corners included.
+  /// Returns the layers of a field that an exchange with `peer` fills, corners included.
   [[nodiscard]] GridBox halo(int field, const HaloExchange& exchange, int peer) const {
     return grid_box(field, box_of(field, exchange, peer, Way::received));
   }
@@ -109,7 +109,7 @@ class HaloLayout {
     }
   }
 
-  /// Whether the peer's chunk is to the right of this one, or above it.
+  /// Says whether the peer's chunk is to the right of this one, or above it.
   [[nodiscard]] bool is_beyond(int peer, GridAxis axis) const {
     const Chunk& other = chunk_of(*grid_, peer);
     return axis == GridAxis::x ? other.x > chunk_.x : other.y > chunk_.y;

@@ -1,4 +1,4 @@
-// HostPacker: packs, fills and checks by a CPU thread.
+// HostPacker: a CPU thread packs, fills and checks.
 #pragma once
 
 #include <algorithm>
@@ -185,7 +185,7 @@ class HostPacker : public Packer {
       with(columns.text + i * count, offsetof(Particle, text) + i, 1);
   }
 
-  /// Whether an application has malloc for it.
+  /// Says whether an application allocates such memory by malloc.
   [[nodiscard]] bool is_plain() const { return buffers_.traits.is_private() && !buffers_.traits.huge_pages; }
 
   Endpoint buffers_;

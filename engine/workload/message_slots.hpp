@@ -19,7 +19,7 @@ struct MessageSlot {
 /// from memory of their own: then there are slots to receive in, each for the largest message, and none to send from.
 struct MessageSlots {
   MessageSlots(const Schedule& schedule, int rank);
-  /// Where messages from `peer` come; null where none do.
+  /// Returns where messages from `peer` come; null where none do.
   [[nodiscard]] const MessageSlot* from_peer(int peer) const {
     const auto found = from.find(peer);
     return found == from.end() ? nullptr : &found->second;
@@ -37,14 +37,14 @@ struct PeerMessage {
   Bytes bytes = 0;
 };
 
-/// What `rank` sends and receives in a phase, in the order of peers.
+/// The messages that a rank sends and receives in a phase, in the order of peers.
 struct RankMessages {
   std::vector<PeerMessage> sends;
   std::vector<PeerMessage> receives;
   [[nodiscard]] bool any() const { return !sends.empty() || !receives.empty(); }
 };
 
-/// The slots of every rank, in the order of ranks.
+/// Returns the slots of every rank, in the order of ranks.
 [[nodiscard]] std::vector<MessageSlots> slots_of_ranks(const Schedule& schedule);
 
 [[nodiscard]] RankMessages messages_of(const Phase& phase, int rank);

@@ -11,7 +11,7 @@
 namespace linkscope::workload {
 namespace {
 
-/// One row of as many words as hold `bytes`.
+/// Returns one row of as many words as hold `bytes`.
 GridBox words_at(std::byte* at, Bytes bytes) {
   const std::uint64_t words = (bytes + word_bytes - 1) / word_bytes;
   return {at, words * word_bytes, words, 1, 0, 0};
@@ -137,8 +137,8 @@ class MessageWork final : public PhaseWork {
         true;  ///< false: its loop has fewer repeats than it waits for; it is checked, never timed
   };
 
-  /// Whether `next` is the exchange along the other axis, after which the device is synchronised for both. A phase without
-  /// messages of this rank returns at once, so it synchronises for no phase before it.
+  /// Says whether `next` is the exchange along the other axis, after which the device is synchronised for both. A phase
+  /// without messages of this rank returns at once, so it synchronises for no phase before it.
   [[nodiscard]] static bool goes_on(const Phase& now, const Prepared& next) {
     return next.messages.any() && now.halo && next.phase->halo && now.halo->axis != next.phase->halo->axis &&
            now.halo->fields == next.phase->halo->fields && now.collectives.empty() &&

@@ -55,7 +55,7 @@ class MpiRequests {
   int count_ = 0;
 };
 
-/// Where messages are staged: in host memory beside each slot, which is copied whole each time.
+/// Messages can be staged in host memory beside each slot, which is copied whole each time.
 struct StagedSlots {
   GpuRuntime* gpus = nullptr;  ///< null: MPI is given the memory itself
   Endpoint where{};
@@ -169,7 +169,7 @@ class MpiTransport final : public Transport {
     std::byte* memory = nullptr;
     Bytes bytes = 0;
     std::unique_ptr<BounceBuffer> bounce;
-    /// What MPI is given.
+    /// Returns the memory that MPI is given.
     [[nodiscard]] std::byte* given() const { return bounce ? bounce->data() : memory; }
   };
 

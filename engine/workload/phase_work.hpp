@@ -38,13 +38,13 @@ class PartClock {
     seconds_[static_cast<std::size_t>(part)] += now - last_;
     last_ = now;
   }
-  /// The same, `copied` of it being copies.
+  /// Divides the time since the last stamp: `copied` of it were copies, the rest was `part`.
   void lap(WorkPart part, Seconds copied) {
     lap(part);
     seconds_[static_cast<std::size_t>(part)] -= copied;
     seconds_[static_cast<std::size_t>(WorkPart::copy)] += copied;
   }
-  /// The time so far that counts.
+  /// Returns the time so far that counts.
   [[nodiscard]] Seconds counted() const {
     Seconds sum = 0;
     for (std::size_t part = 0; part < static_cast<std::size_t>(WorkPart::uncounted); ++part)
@@ -87,11 +87,11 @@ class PhaseWork {
 
   /// Lays out the state from which messages are packed, with data of `seed`. Alone: no other rank need be there.
   virtual void arm(std::uint64_t seed) { seed_ = seed; }
-  /// Before the first phase of a repeat of a loop.
+  /// Is called before the first phase of a repeat of a loop.
   virtual void begin_repeat(PartClock& /*clock*/) {}
-  /// The messages of a phase.
+  /// Sends and receives the messages of a phase.
   virtual void carry_out(const PhasePlace& place, PartClock& clock) = 0;
-  /// After the last phase of a repeat.
+  /// Is called after the last phase of a repeat.
   virtual void end_repeat(PartClock& /*clock*/) {}
 
   /// Lays out data of `seed` for the checked phases that follow. Never timed, as all calls below.
@@ -103,7 +103,7 @@ class PhaseWork {
   virtual void spoil_all() {}
   /// Says which of the phase's messages is not what was sent, by its first wrong cell, byte or particle.
   [[nodiscard]] virtual std::optional<std::string> wrong(const PhasePlace& place) = 0;
-  /// The same for all messages since arm(), as far as they are still there.
+  /// Says so of all messages since arm(), as far as they are still there.
   [[nodiscard]] virtual std::optional<std::string> wrong_at_end() = 0;
   [[nodiscard]] virtual Bytes checked_bytes() const = 0;
 
@@ -129,7 +129,7 @@ class PhaseWork {
 /// pass of a round waits until all of the round's messages have arrived, then asks whether particles are under way. At the
 /// end there is one blocking test more, and receives are taken back.
 [[nodiscard]] std::unique_ptr<PhaseWork> particle_work(RankContext context);
-/// Memory for the particles that `rank` has in one cycle, those that it has handed on included.
+/// Returns the memory for the particles that `rank` has in one cycle, those that it has handed on included.
 [[nodiscard]] Bytes particle_state_bytes(const Schedule& schedule, int rank);
 
 }  // namespace linkscope::workload

@@ -42,7 +42,7 @@ struct PairWords {
 
 inline constexpr Bytes reduction_chunk = 32 * KiB;
 
-/// Words of one rank.
+/// The words of one rank.
 struct RankWords {
   std::atomic<std::int64_t> process;              ///< 0 until the rank is there
   alignas(128) std::atomic<std::uint64_t> turns;  ///< that it has taken in reductions
@@ -81,11 +81,11 @@ class BoardMemory {
   BoardMemory(const BoardMemory&) = delete;
   BoardMemory& operator=(const BoardMemory&) = delete;
 
-  /// What another process maps it by. Only of one that was made here.
+  /// Returns what another process maps it by. Only the process that made it has that.
   [[nodiscard]] std::string told() const { return Pack().text(boot_id()).put(own_->key()).bytes(); }
 
   [[nodiscard]] int ranks() const { return ranks_; }
-  /// The rank that has given up, counted from 1; 0 while none has.
+  /// Holds the rank that has given up, counted from 1; 0 while none has.
   [[nodiscard]] std::atomic<std::uint64_t>& given_up() const { return *given_up_; }
   [[nodiscard]] RankWords& rank(int rank) const { return rank_words_[rank]; }
   [[nodiscard]] PairWords& pair(int source, int destination) const {
@@ -94,7 +94,7 @@ class BoardMemory {
 
  private:
   static_assert(std::atomic<std::uint64_t>::is_always_lock_free, "processes share these words");
-  // Where the words of ranks begin, behind that of who has given up; those of pairs come last.
+  // The first word says who has given up; those of ranks follow from here on, and those of pairs come last.
   static constexpr Bytes ranks_at = alignof(RankWords);
   [[nodiscard]] static Bytes pairs_at(int ranks) {
     return ranks_at + static_cast<Bytes>(ranks) * sizeof(RankWords);
@@ -116,7 +116,7 @@ class BoardMemory {
   PairWords* pair_words_ = nullptr;
 };
 
-/// One thread's. A wait ends with Error{broken} after a minute, when another rank has given up, or when another rank's
+/// A board serves one thread. A wait ends with Error{broken} after a minute, when another rank has given up, or when another rank's
 /// process is gone: every wait ends.
 class RankBoard {
  public:
@@ -154,7 +154,7 @@ class RankBoard {
     memory_->given_up().compare_exchange_strong(nobody, static_cast<std::uint64_t>(rank_) + 1);
   }
 
-  /// As Transport::collective.
+  /// Does what Transport::collective says.
   void reduce(const SmallCollective& what, void* numbers) {
     require_all();
     auto* at = static_cast<std::byte*>(numbers);
@@ -170,7 +170,7 @@ class RankBoard {
     } while (left > 0);
   }
 
-  /// As Transport::begin_reduce and reduced.
+  /// These do what Transport::begin_reduce and reduced say.
   void begin_reduce(std::int64_t* numbers, int count) {
     if (static_cast<Bytes>(count) * sizeof *numbers > reduction_chunk)
       throw Error(Fault::broken, "a reduction of more numbers than one turn has");

@@ -10,7 +10,7 @@
 namespace linkscope::workload {
 namespace {
 
-/// What every method asks of a schedule's flow.
+/// Says whether a flow has what every method needs to carry a schedule out.
 Support takes_ranks(const std::string& method, const Flow& flow) {
   if (flow.members.size() < 2) return Support::no(method + " needs two ranks or more");
   const bool wanted = flow.schedule->grid || flow.schedule->particles;

@@ -1,4 +1,4 @@
-// What the methods that carry schedules out have in common.
+// schedule_method: what the methods that carry schedules out have in common.
 #pragma once
 
 #include <functional>
@@ -11,7 +11,7 @@
 
 namespace linkscope::workload {
 
-/// Of direct_schedule() and direct_schedule_on_gpus(), which share a name.
+/// direct_schedule() and direct_schedule_on_gpus() share a name.
 inline constexpr MethodSpec direct_schedule_spec{
     "direct-schedule", "an application's messages, stored straight into the receiver's memory",
     Quantity::bandwidth, direct_schedule_traits};
@@ -21,17 +21,17 @@ inline constexpr MethodSpec direct_schedule_spec{
 /// beside. assemble() is left to the method.
 [[nodiscard]] Method schedule_method(const MethodSpec& spec, std::function<Support(const Flow&)> supports);
 
-/// Where the rank's own work is done.
+/// Returns where the rank's own work is done.
 [[nodiscard]] inline const Endpoint& worker_of(const Flow& flow, std::size_t rank) {
   return flow.state.empty() ? flow.members[rank] : flow.state[rank];
 }
 [[nodiscard]] bool in_several_processes(const Flow& flow);
 
-/// What a part's rank works with. `gpu_packer`: where its work is done on a GPU; throws Error{unsupported} where that is
-/// empty, or its GPU does not reach its memory. The transport is still to be set.
+/// Returns what a part's rank works with, but for its transport. `gpu_packer` makes its packer where its work is done on a
+/// GPU. Throws Error{unsupported} where that is empty, or the GPU does not reach the rank's memory.
 [[nodiscard]] RankContext rank_context(const Flow& flow, const LocalPart& part, const MakePacker& gpu_packer);
 
-/// Ranks of this process, ready. They keep the flow's schedule.
+/// The ranks of this process, ready. They keep the flow's schedule.
 class ScheduleParts : public PreparedParts {
  public:
   explicit ScheduleParts(std::shared_ptr<const Schedule> schedule) : schedule_(std::move(schedule)) {}

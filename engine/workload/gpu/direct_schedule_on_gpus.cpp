@@ -55,7 +55,7 @@ class DirectRanks final : public ScheduleParts {
     if (order_ == MessageOrder::device) make_events();
   }
 
-  /// Where ranks are in several processes: the board, and handles of their memory and events.
+  /// Tells the other processes, where there are any, of the board and of handles for the ranks' memory and events.
   [[nodiscard]] std::string export_handles() override {
     if (own_.empty() || !in_several_processes(flow_)) return {};
     Pack pack;
@@ -79,7 +79,7 @@ class DirectRanks final : public ScheduleParts {
  private:
   using Event = std::shared_ptr<const gpu::StreamEvent>;
 
-  /// Where messages from `source` come in the memory of `destination`; null where none do.
+  /// Returns where messages from `source` come in the memory of `destination`; null where none do.
   [[nodiscard]] const MessageSlot* slot(int source, int destination) const {
     return slots_[static_cast<std::size_t>(destination)].from_peer(source);
   }
@@ -216,7 +216,7 @@ class DirectRanks final : public ScheduleParts {
 
 Method direct_schedule_on_gpus(const std::shared_ptr<gpu::GpuContext>& context,
                                const std::shared_ptr<gpu::GpuPackers>& packers) {
-  // The same in every process: connecting decides what depends on the GPUs that a process sees.
+  // Every process must decide this alike: connecting finds what depends on the GPUs that a process sees.
   Method method = schedule_method(direct_schedule_spec, [](const Flow& flow) {
     const bool several = in_several_processes(flow);
     for (std::size_t rank = 0; rank < flow.members.size(); ++rank) {

@@ -32,7 +32,7 @@ constexpr unsigned looks_between_questions = 64;
 constexpr std::array data_types{xccl::DataType::int32, xccl::DataType::int64, xccl::DataType::float64};
 constexpr std::array reductions{xccl::Reduction::sum, xccl::Reduction::min, xccl::Reduction::max};
 
-/// What the ranks of one process share: the communicator, whose member `rank` is the schedule's rank, and whether one of
+/// The ranks of one process share the communicator, whose member `rank` is the schedule's rank, and know whether one of
 /// them has failed.
 struct XcclRanks {
   std::shared_ptr<xccl::Communicator> communicator;
@@ -202,7 +202,7 @@ class XcclTransport final : public Transport {
     exchange(sends_, expected);
   }
 
-  /// Whether the phase's particles have still to go, and this rank has said what it sends.
+  /// Says whether the phase's particles have still to go, and this rank has said what it sends.
   [[nodiscard]] bool is_due() const { return !exchanged_ && sends_.size() == phase_.sends.size(); }
 
   void reduce_staged(const SmallCollective& what, const void* numbers, Bytes bytes) {
@@ -310,7 +310,7 @@ class XcclScheduleParts final : public ScheduleParts {
   std::vector<LocalRank> own_;
 };
 
-/// Whether some phase has two messages between the same two ranks.
+/// Says whether some phase has two messages between the same two ranks.
 bool has_parallel_messages(const Schedule& schedule) {
   for (const Loop& loop : schedule.loops) {
     for (const Phase& phase : loop.phases) {
