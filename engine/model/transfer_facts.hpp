@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <cstdint>
 #include <limits>
-#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -24,8 +23,8 @@ struct TransferFacts {
   std::uint64_t operations = 1;
   /// Most repeats that one start may hold back: a GPU's queue is finite. Gate::hold refuses more.
   std::uint64_t max_repeats = std::numeric_limits<std::uint64_t>::max();
-  /// The same on Clock::batch, where nothing is held back. Nothing: max_repeats there too.
-  std::optional<std::uint64_t> max_calls_in_batch;
+  /// The same on Clock::batch, where nothing is held back; 0: max_repeats there too.
+  std::uint64_t max_calls_in_batch = 0;
   /// Repeats of a sample whose first and last wait for others, as far as the budget lasts (nccl-tests makes 20); 0: as
   /// many as make it long enough.
   std::uint64_t calls_in_a_row = 0;
@@ -52,11 +51,11 @@ struct TransferFacts {
   /// One start holds at most that many transfers, on every clock.
   void limit(std::uint64_t most) {
     max_repeats = std::min(max_repeats, most);
-    if (max_calls_in_batch) max_calls_in_batch = std::min(*max_calls_in_batch, most);
+    if (max_calls_in_batch > 0) max_calls_in_batch = std::min(max_calls_in_batch, most);
   }
   /// Whichever of the two bounds holds on `clock`.
   [[nodiscard]] std::uint64_t most_repeats(Clock clock) const {
-    return clock == Clock::batch ? max_calls_in_batch.value_or(max_repeats) : max_repeats;
+    return clock == Clock::batch && max_calls_in_batch > 0 ? max_calls_in_batch : max_repeats;
   }
   /// States `shapes` (each with a setting()) as the candidates, the first of which is in use.
   template <class Shapes>

@@ -11,6 +11,7 @@
 #include "backend/host/memory_room.hpp"
 #include "base/error.hpp"
 #include "base/steady_clock.hpp"
+#include "comm/cause.hpp"
 #include "run/flow_support.hpp"
 #include "run/row.hpp"
 
@@ -25,6 +26,19 @@ Bytes host_limit(const Plan& plan) {
   const auto room = host::MemoryRoom::now();
   return room ? static_cast<Bytes>(share_of_available * static_cast<double>(*room))
               : std::numeric_limits<Bytes>::max();
+}
+
+FailureKind kind_of(const std::exception& error) {
+  if (dynamic_cast<const std::bad_alloc*>(&error) != nullptr) return FailureKind::skipped;
+  const auto* known = dynamic_cast<const Error*>(&error);
+  const bool cannot =
+      known != nullptr && (known->fault() == Fault::unsupported || known->fault() == Fault::no_memory);
+  return cannot ? FailureKind::skipped : FailureKind::failed;
+}
+
+std::string words_of(const std::exception& error) {
+  const bool own_memory = dynamic_cast<const std::bad_alloc*>(&error) != nullptr;
+  return own_memory ? "not enough host memory for the engine's own data" : error.what();
 }
 
 /// A modelled buffer is real for a small window only, whatever its size: nothing to count.
@@ -76,21 +90,21 @@ Health Executor::run_case(const BoundCase& bound) {
     const CaseResult result = measure(bound);
     frame.elapsed = steady_seconds() - begin;
     row = ok_row(frame, result);
-  } catch (const Error& error) {
-    const bool cannot = error.fault() == Fault::unsupported || error.fault() == Fault::no_memory;
-    frame.elapsed = steady_seconds() - begin;
-    row = failure_row(frame, cannot ? FailureKind::skipped : FailureKind::failed, error.what(),
-                      causes_of(error));
-    if (error.fault() == Fault::fatal) health = Health::lost;
-  } catch (const std::bad_alloc&) {
-    frame.elapsed = steady_seconds() - begin;
-    row = failure_row(frame, FailureKind::skipped, "not enough host memory for the engine's own data");
   } catch (const std::exception& error) {
     frame.elapsed = steady_seconds() - begin;
-    row = failure_row(frame, FailureKind::failed, error.what());
+    row = failure_row(frame, kind_of(error), words_of(error), causes_of(error));
+    if (!can_go_on(error)) health = Health::lost;
   }
   out_->write(is_first() ? row : end_record(id));
   return health;
+}
+
+/// What only this process threw leaves it one exchange behind the others, or ahead of them: their next answers would be
+/// taken for those to another question. A GroupError is what all have agreed on.
+bool Executor::can_go_on(const std::exception& error) const {
+  const auto* known = dynamic_cast<const Error*>(&error);
+  if (known != nullptr && known->fault() == Fault::fatal) return false;
+  return consensus_.group().size() == 1 || dynamic_cast<const GroupError*>(&error) != nullptr;
 }
 
 CaseResult Executor::measure(const BoundCase& bound) {
@@ -122,6 +136,9 @@ CaseResult Executor::measure(const BoundCase& bound) {
   for (std::size_t i = 0; i < assembled.size(); ++i) {
     if (bound.flows[i].method.traits().schedules) result.flows[i].breakdown = breakdown_of(assembled[i]);
   }
+  // Other processes map this one's memory (IPC). All let go of it before any frees it: the pool frees in later cases,
+  // each of which begins with a collective step, and after the last one the process ends.
+  consensus_.collective_try([&] { assembled.clear(); });
   return result;
 }
 

@@ -1,6 +1,7 @@
 // Executor: runs a plan's cases one by one and writes a row for each.
 #pragma once
 
+#include <exception>
 #include <vector>
 
 #include "measure/case_measurement.hpp"
@@ -34,6 +35,7 @@ class Executor {
 
  private:
   Health run_case(const BoundCase& bound);
+  [[nodiscard]] bool can_go_on(const std::exception& error) const;
   CaseResult measure(const BoundCase& bound);
   std::vector<Breakdown> breakdown_of(const AssembledFlow& flow);
   [[nodiscard]] bool is_first() const { return consensus_.group().rank() == 0; }

@@ -16,7 +16,7 @@ inline TransferFacts facts_of_graph(TransferFacts work, std::uint64_t recorded) 
   work.operations *= recorded;
   work.max_repeats =
       std::max<std::uint64_t>(1, std::min(queue_share / recorded, work.max_repeats / recorded));
-  work.max_calls_in_batch.reset();
+  work.max_calls_in_batch = 0;
   return work;
 }
 
@@ -24,7 +24,7 @@ inline TransferFacts facts_of_graph(TransferFacts work, std::uint64_t recorded) 
 /// says nothing of a rate.
 inline TransferFacts facts_until_return(TransferFacts work) {
   work.max_repeats = std::min(queue_share, work.max_repeats);
-  work.max_calls_in_batch.reset();
+  work.max_calls_in_batch = 0;
   work.candidates.clear();
   work.touched_bytes = 0;
   return work;
