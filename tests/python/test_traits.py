@@ -82,6 +82,11 @@ def test_a_memory_that_an_engine_adds_is_in_every_set_of_its_traits() -> None:
     assert memories(catalog) - memories(whole) == {"new-pinned", "new-on-gpus"}
 
 
+def test_python_reads_every_trait_that_engines_state() -> None:
+    stated = set(load_schema("result")["$defs"]["catalog_entry"]["properties"]["traits"]["properties"])
+    assert stated == {one.name for kind in (MethodTraits, MemoryTraits) for one in fields(kind)}
+
+
 def test_sets_of_memories_have_each_trait_once_in_engine_python_and_schema() -> None:
     flags = set(MemorySet.__struct_fields__)
     assert flags == {one.name for one in fields(MemoryTraits)}

@@ -16,7 +16,7 @@ LABEL = "traits"
 _ASSUMED = Path(__file__).parent / "assumed_traits.json"
 _YOUNGER = (
     *("maps_members", "by_xccl", "by_kernel", "system_pages", "uncached", "shareable", "plain_allocation"),
-    *("grained", "by_library"),
+    *("grained", "by_library", "collective_allocation"),
 )
 """Traits that older runs do not state: there, what is assumed of a name holds."""
 
@@ -73,6 +73,7 @@ class MemoryTraits(_Traits):
     plain_allocation: bool = False
     grained: bool = False
     by_library: bool = False
+    collective_allocation: bool = False
 
     @property
     def ordinary(self) -> bool:

@@ -50,6 +50,7 @@ class MemorySet(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     shareable: Flag = "no"
     grained: Flag = "no"
     by_library: Flag = "no"
+    collective_allocation: Flag = "no"
 
     def of(self, names: Iterable[str], traits_of: Callable[[str], MemoryTraits]) -> tuple[str, ...]:
         """Return those of ``names`` that belong to it."""
