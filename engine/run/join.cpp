@@ -84,9 +84,10 @@ std::string fingerprint(const std::string& text) {
 
 Json introduction(const Environment& environment, const std::string& engine,
                   const std::optional<Listener>& listener) {
-  Json hello{{"record", "hello"},   {"schema", schema_number},    {"version", engine_version()},
-             {"backend", engine},   {"token", environment.token}, {"rank", *environment.rank},
-             {"host", host_name()}, {"pid", ::getpid()},          {"cpus", host::allowed_cpus()}};
+  Json hello{
+      {"record", "hello"},   {"schema", schema_number},    {"version", engine_version()},
+      {"backend", engine},   {"token", environment.token}, {"rank", *environment.rank},
+      {"host", host_name()}, {"pid", ::getpid()},          {"cpus", host::CpuSet::of_this_thread().cpus()}};
   if (listener) hello["root_port"] = listener->port();
   return hello;
 }

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "backend/host/context.hpp"
+#include "base/error.hpp"
 
 namespace linkscope::host {
 namespace {
@@ -51,6 +52,20 @@ TEST_F(WorkersTest, ManyAreStartedBeforeAnyIsWaitedFor) {
     for (std::size_t i = count; i > 0; --i) pool.worker(i - 1).wait();
     for (std::size_t i = 0; i < count; ++i) ASSERT_EQ(done[i * 8], round + 1);
   }
+}
+
+TEST_F(WorkersTest, ASecondCallerIsFoundAndTheFirstOnesJobGoesOn) {
+  Worker worker(cpus_.front());
+  std::atomic<bool> go{false};
+  bool done = false;
+  worker.start([&] {
+    while (!go) std::this_thread::yield();
+    done = true;
+  });
+  EXPECT_THROW(worker.start([] {}), Error);
+  go = true;
+  worker.wait();
+  EXPECT_TRUE(done);
 }
 
 TEST_F(WorkersTest, WaitingWithoutAJobOrTwiceReturns) {

@@ -1,48 +1,46 @@
-// Asks the kernel for it; the kernel itself leaves out what the process may not use.
 #include "backend/host/affinity.hpp"
 
-#include <sched.h>
-
 #include <algorithm>
-#include <cstddef>
-#include <memory>
+#include <cerrno>
+#include <cstring>
+#include <string>
+
+#include "base/error.hpp"
 
 namespace linkscope::host {
-namespace {
 
-using CpuSet = std::unique_ptr<cpu_set_t, void (*)(cpu_set_t*)>;
-
-/// An empty one, with room for CPUs 0 to `count` - 1.
-CpuSet make_set(std::size_t count) {
-  CpuSet set(CPU_ALLOC(count), [](cpu_set_t* s) { CPU_FREE(s); });
-  CPU_ZERO_S(CPU_ALLOC_SIZE(count), set.get());
-  return set;
-}
-
-}  // namespace
-
-void keep_to(const std::vector<int>& cpus) {
+CpuSet::CpuSet(const std::vector<int>& cpus) {
   const auto highest = std::max_element(cpus.begin(), cpus.end());
-  if (highest == cpus.end() || *highest < 0) return;
-  const auto count = static_cast<std::size_t>(*highest) + 1;
-  const CpuSet set = make_set(count);
-  const std::size_t size = CPU_ALLOC_SIZE(count);
+  const int most = highest == cpus.end() ? 0 : std::max(*highest, 0);
+  sets_.resize(static_cast<std::size_t>(most) / CPU_SETSIZE + 1, cpu_set_t{});
   for (const int cpu : cpus) {
-    if (cpu >= 0) CPU_SET_S(static_cast<std::size_t>(cpu), size, set.get());
+    if (cpu >= 0) CPU_SET_S(static_cast<std::size_t>(cpu), size(), sets_.data());
   }
-  static_cast<void>(sched_setaffinity(0, size, set.get()));
 }
 
-std::vector<int> allowed_cpus() {
-  constexpr std::size_t most = 8192;  // what Linux can be built for
-  const CpuSet set = make_set(most);
-  const std::size_t size = CPU_ALLOC_SIZE(most);
+CpuSet CpuSet::of_this_thread() {
+  constexpr std::size_t most_sets = 1024;
+  CpuSet set;
+  for (std::size_t sets = 1; sets <= most_sets; sets *= 2) {
+    set.sets_.assign(sets, cpu_set_t{});
+    if (sched_getaffinity(0, set.size(), set.sets_.data()) == 0) return set;
+    if (errno != EINVAL) break;  // it says that the kernel's set is longer
+  }
+  throw Error(Fault::broken, std::string("sched_getaffinity: ") + std::strerror(errno));
+}
+
+std::vector<int> CpuSet::cpus() const {
   std::vector<int> cpus;
-  if (sched_getaffinity(0, size, set.get()) != 0) return cpus;
-  for (std::size_t cpu = 0; cpu < most; ++cpu) {
-    if (CPU_ISSET_S(cpu, size, set.get())) cpus.push_back(static_cast<int>(cpu));
+  for (std::size_t cpu = 0; cpu < 8 * size(); ++cpu) {
+    if (CPU_ISSET_S(cpu, size(), sets_.data())) cpus.push_back(static_cast<int>(cpu));
   }
   return cpus;
+}
+
+int CpuSet::keep(pthread_t thread) const { return pthread_setaffinity_np(thread, size(), sets_.data()); }
+
+void keep_to(const std::vector<int>& cpus) {
+  if (!cpus.empty()) static_cast<void>(CpuSet(cpus).keep(pthread_self()));
 }
 
 }  // namespace linkscope::host

@@ -1,13 +1,11 @@
 #include "backend/host/workers.hpp"
 
-#include <pthread.h>
-#include <sched.h>
-
 #include <algorithm>
 #include <cstring>
 #include <string>
 #include <system_error>
 
+#include "backend/host/affinity.hpp"
 #include "base/error.hpp"
 
 namespace linkscope::host {
@@ -17,20 +15,6 @@ namespace {
 constexpr Bytes cut = 64 * KiB;  // the largest ordinary page of any Linux
 constexpr Bytes shortest_piece = 256 * KiB;
 constexpr std::size_t most_pieces = 32;  // more threads than this hardly speed up a node's memory
-
-void pin(std::thread& thread, int cpu) {
-  const auto count = static_cast<std::size_t>(cpu) + 1;
-  const std::unique_ptr<cpu_set_t, void (*)(cpu_set_t*)> set(CPU_ALLOC(count),
-                                                             [](cpu_set_t* s) { CPU_FREE(s); });
-  const std::size_t size = CPU_ALLOC_SIZE(count);
-  CPU_ZERO_S(size, set.get());
-  CPU_SET_S(static_cast<std::size_t>(cpu), size, set.get());
-  const int status = pthread_setaffinity_np(thread.native_handle(), size, set.get());
-  if (status != 0) {
-    throw Error(Fault::broken,
-                "cannot pin a thread to CPU " + std::to_string(cpu) + ": " + std::strerror(status));
-  }
-}
 
 }  // namespace
 
@@ -50,12 +34,19 @@ Worker::~Worker() {
   thread_.join();
 }
 
-void Worker::move_to(int cpu) { pin(thread_, cpu); }
+void Worker::move_to(int cpu) {
+  const int status = CpuSet({cpu}).keep(thread_.native_handle());
+  if (status == 0) return;
+  throw Error(Fault::broken,
+              "cannot pin a thread to CPU " + std::to_string(cpu) + ": " + std::strerror(status));
+}
 
 // Both counters are published sequentially consistent, and not merely released: libstdc++'s notify looks first whether
 // anybody waits, and a load may come before an earlier store unless both are. It would find nobody while the other side
 // still finds the old value and goes to sleep forever.
 void Worker::start(std::function<void()> job) {
+  if (ended_.load(std::memory_order_acquire) != given_.load(std::memory_order_relaxed))
+    throw Error(Fault::broken, "a thread was given a job while it had one: two callers use one pool");
   job_ = std::move(job);
   given_.fetch_add(1, std::memory_order_seq_cst);
   given_.notify_one();

@@ -26,7 +26,7 @@ class Worker {
 
   /// To another CPU, before its next job. Throws Error{broken}.
   void move_to(int cpu);
-  /// Gives an idle worker its job and returns at once.
+  /// Gives an idle worker its job and returns at once. Throws Error{broken} where its last job has not ended.
   void start(std::function<void()> job);
   /// Returns when the last job has ended.
   void wait() const;
@@ -40,7 +40,7 @@ class Worker {
   std::thread thread_;
 };
 
-/// The workers of one node, made when first asked for. For one caller at a time.
+/// The workers of one node, made when first asked for. They serve one caller at a time: Worker::start finds a second.
 class WorkerPool {
  public:
   /// `cpus` in the order in which they shall be used; at least one.
