@@ -7,6 +7,7 @@
 #include <cstdio>
 #include <fstream>
 
+#include "backend/host/affinity.hpp"
 #include "backend/host/context.hpp"
 #include "backend/host/memory_room.hpp"
 #include "backend/host/sysfs.hpp"
@@ -55,6 +56,44 @@ TEST(HostTopology, LargestCacheIsThatOfTheNodesAsked) {
   EXPECT_EQ(context.largest_cache({{DeviceKind::numa, 0}}), 32 * MiB);
   EXPECT_EQ(context.largest_cache({{DeviceKind::numa, 0}, {DeviceKind::numa, 1}}), 64 * MiB);
   EXPECT_EQ(context.largest_cache({{DeviceKind::numa, 2}, {DeviceKind::gpu, 0}}), 0U);
+}
+
+TEST(HostTopology, RotatedCopiesCycleThroughAllCachesInUseManyTimes) {
+  const HostContext context(with_memory_only_node());
+  const DeviceId near{DeviceKind::numa, 0};
+  const DeviceId far{DeviceKind::numa, 1};
+  EXPECT_LE(context.rotation_bytes({near}), 8 * 32 * MiB);
+  EXPECT_GT(context.rotation_bytes({near, far}), context.rotation_bytes({near}));
+  EXPECT_LE(context.rotation_bytes({near, far}), 8 * 96 * MiB);
+  if (MemoryRoom::now().value_or(1024 * GiB) > 32 * GiB) {
+    EXPECT_EQ(context.rotation_bytes({near, far}), 8 * 96 * MiB);
+  }
+  EXPECT_GE(context.rotation_bytes({near, far}), 2 * 96 * MiB) << "however little memory there is";
+  EXPECT_EQ(context.rotation_bytes({{DeviceKind::gpu, 0}}), 0U);
+}
+
+TEST(HostTopology, InAVirtualMachineSmallCachesAreNotBelieved) {
+  Node node;
+  node.cpus = std::vector<int>(64, 0);
+  node.memory_bytes = GiB;
+  node.llc_bytes = 1 * MiB;
+  const DeviceId id{DeviceKind::numa, 0};
+  EXPECT_LE(HostContext({{node}, "test"}).rotation_bytes({id}), 8 * MiB);
+  EXPECT_GE(HostContext({{node}, "test", true}).rotation_bytes({id}), 2 * 128 * MiB);
+}
+
+TEST(CpuSets, HoldCpusOfAnyNumber) {
+  EXPECT_EQ(CpuSet({5, 1023, 1024, 9000}).cpus(), (std::vector<int>{5, 1023, 1024, 9000}));
+  EXPECT_TRUE(CpuSet(std::vector<int>{}).cpus().empty());
+  EXPECT_FALSE(CpuSet::of_this_thread().cpus().empty());
+}
+
+TEST(CpuSets, KeepAThreadToTheirCpus) {
+  const CpuSet before = CpuSet::of_this_thread();
+  ASSERT_EQ(CpuSet({before.cpus().back()}).keep(pthread_self()), 0);
+  EXPECT_EQ(CpuSet::of_this_thread().cpus(), std::vector<int>{before.cpus().back()});
+  ASSERT_EQ(before.keep(pthread_self()), 0);
+  EXPECT_EQ(CpuSet::of_this_thread().cpus(), before.cpus());
 }
 
 TEST(HostTopology, NoCpuAtAllIsAnError) {

@@ -3,6 +3,7 @@
 
 #include <functional>
 #include <map>
+#include <set>
 #include <vector>
 
 #include "backend/host/topology.hpp"
@@ -36,11 +37,15 @@ class HostContext {
   void widen(Reach reach) { reaches_.push_back(std::move(reach)); }
   /// Bytes of the largest last-level caches among the given NUMA nodes.
   [[nodiscard]] Bytes largest_cache(std::initializer_list<DeviceId> devices) const;
+  /// Bytes through which CPU copies on the given NUMA nodes must cycle so that no cache serves them: eight times the
+  /// last-level caches of all of them, as far as a sixteenth of the memory that this process may take reaches.
+  [[nodiscard]] Bytes rotation_bytes(const std::set<DeviceId>& devices) const;
 
  private:
   Topology topology_;
   std::map<int, WorkerPool> pools_;  // by node, those with CPUs
   std::vector<Reach> reaches_;
+  Bytes most_rotated_;  // the same for all cases of a process
 };
 
 }  // namespace linkscope::host

@@ -132,7 +132,7 @@ std::unique_ptr<Transfer> CpuRead::prepare(const Flow& flow, const Arenas& arena
 }
 
 Bytes CpuRead::rotation_bytes(const Flow& flow) const {
-  return 2 * context_->largest_cache({flow.executor, flow.source->device});
+  return context_->rotation_bytes({flow.executor, flow.source->device});
 }
 
 std::map<std::string, std::string> CpuWrite::parameters() const {
@@ -153,7 +153,7 @@ std::unique_ptr<Transfer> CpuWrite::prepare(const Flow& flow, const Arenas& aren
 }
 
 Bytes CpuWrite::rotation_bytes(const Flow& flow) const {
-  return 2 * context_->largest_cache({flow.executor, flow.destination->device});
+  return context_->rotation_bytes({flow.executor, flow.destination->device});
 }
 
 }  // namespace linkscope::host

@@ -55,7 +55,7 @@ std::unique_ptr<Transfer> Memcpy::prepare(const Flow& flow, const Arenas& arenas
 }
 
 Bytes Memcpy::rotation_bytes(const Flow& flow) const {
-  return 2 * context_->largest_cache({flow.executor, flow.source->device, flow.destination->device});
+  return context_->rotation_bytes({flow.executor, flow.source->device, flow.destination->device});
 }
 
 }  // namespace linkscope::host

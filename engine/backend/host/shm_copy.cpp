@@ -72,7 +72,7 @@ std::unique_ptr<PreparedParts> ShmCopy::assemble(const Flow& flow, const std::ve
 }
 
 Bytes ShmCopy::rotation_bytes(const Flow& flow) const {
-  return 2 * context_->largest_cache({flow.source->device, flow.destination->device});
+  return context_->rotation_bytes({flow.source->device, flow.destination->device});
 }
 
 }  // namespace linkscope::host

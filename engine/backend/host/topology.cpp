@@ -1,16 +1,14 @@
 #include "backend/host/topology.hpp"
 
 #include <numa.h>
-#include <sched.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <climits>
-#include <cstring>
 #include <fstream>
 #include <memory>
 #include <set>
 
+#include "backend/host/affinity.hpp"
 #include "backend/host/memory_room.hpp"
 #include "backend/host/sysfs.hpp"
 #include "base/error.hpp"
@@ -18,25 +16,6 @@
 namespace linkscope::host {
 
 namespace {
-
-/// CPUs this process may run on (cgroup cpusets included: the kernel narrows the mask by them), ascending.
-std::vector<int> usable_cpus() {
-  for (std::size_t count = 1024; count <= (1U << 20U); count *= 2) {  // EINVAL: the kernel's mask is longer
-    const std::unique_ptr<cpu_set_t, void (*)(cpu_set_t*)> set(CPU_ALLOC(count),
-                                                               [](cpu_set_t* s) { CPU_FREE(s); });
-    const std::size_t size = CPU_ALLOC_SIZE(count);
-    if (sched_getaffinity(0, size, set.get()) != 0) {
-      if (errno == EINVAL) continue;
-      throw Error(Fault::broken, std::string("sched_getaffinity: ") + std::strerror(errno));
-    }
-    std::vector<int> cpus;
-    for (std::size_t cpu = 0; cpu < count; ++cpu) {
-      if (CPU_ISSET_S(cpu, size, set.get())) cpus.push_back(static_cast<int>(cpu));
-    }
-    return cpus;
-  }
-  throw Error(Fault::broken, "sched_getaffinity: more CPUs than linkscope knows to ask for");
-}
 
 std::string cpu_directory(int cpu) { return "/sys/devices/system/cpu/cpu" + std::to_string(cpu); }
 
@@ -87,14 +66,16 @@ void read_caches(Node& node) {
   }
 }
 
-std::string read_cpu_name() {
+/// What /proc/cpuinfo says first behind a key that begins with one of `keys`; empty where it has none.
+std::string cpu_fact(std::initializer_list<const char*> keys) {
   std::ifstream file("/proc/cpuinfo");
   for (std::string line; std::getline(file, line);) {
-    if (!line.starts_with("model name") && !line.starts_with("cpu\t")) continue;  // x86; POWER
+    const auto begins = [&](const char* key) { return line.starts_with(key); };
+    if (std::none_of(keys.begin(), keys.end(), begins)) continue;
     const auto colon = line.find(": ");
     if (colon != std::string::npos) return line.substr(colon + 2);
   }
-  return "CPU";  // Arm names no model here
+  return {};
 }
 
 Node whole_machine(std::vector<int> cpus) {
@@ -130,7 +111,7 @@ std::vector<Node> numa_nodes(const std::vector<int>& allowed) {
 }  // namespace
 
 Topology Topology::read() {
-  std::vector<int> allowed = usable_cpus();
+  std::vector<int> allowed = CpuSet::of_this_thread().cpus();
   if (allowed.empty()) throw Error(Fault::broken, "this process may run on no CPU");
   std::vector<Node> nodes;
   if (numa_available() >= 0) nodes = numa_nodes(allowed);
@@ -141,7 +122,9 @@ Topology Topology::read() {
     cores_first(node.cpus);
     read_caches(node);
   }
-  return {std::move(nodes), read_cpu_name()};
+  const std::string name = cpu_fact({"model name", "cpu\t"});  // x86; POWER; Arm names no model here
+  const bool guest = (cpu_fact({"flags"}) + ' ').find(" hypervisor ") != std::string::npos;
+  return {std::move(nodes), name.empty() ? "CPU" : name, guest};
 }
 
 const Node* Topology::find(int index) const {

@@ -27,8 +27,8 @@ class Topology {
   /// Asks libnuma, sched_getaffinity and sysfs. Throws Error{broken} where no CPU may be used at all.
   static Topology read();
   /// Of stated nodes, ascending by index.
-  Topology(std::vector<Node> nodes, std::string cpu_name)
-      : nodes_(std::move(nodes)), cpu_name_(std::move(cpu_name)) {}
+  Topology(std::vector<Node> nodes, std::string cpu_name, bool virtual_machine = false)
+      : nodes_(std::move(nodes)), cpu_name_(std::move(cpu_name)), virtual_machine_(virtual_machine) {}
 
   [[nodiscard]] const std::vector<Node>& nodes() const { return nodes_; }
   /// Null where there is no such node.
@@ -36,10 +36,13 @@ class Topology {
   /// The nearest node with CPUs (itself where it has some): memory-only nodes are worked on from there.
   [[nodiscard]] const Node& nearest_with_cpus(int index) const;
   [[nodiscard]] const std::string& cpu_name() const { return cpu_name_; }
+  /// Whether the CPU says that a hypervisor runs this system: sizes of caches may be anything then.
+  [[nodiscard]] bool virtual_machine() const { return virtual_machine_; }
 
  private:
   std::vector<Node> nodes_;
   std::string cpu_name_;
+  bool virtual_machine_;
 };
 
 }  // namespace linkscope::host
