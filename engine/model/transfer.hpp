@@ -28,12 +28,26 @@ struct Rotation {
   std::uint64_t slots = 1;  ///< 1: the same memory every time
 };
 
+/// What the machine took from the CPU threads of a lane in one start.
+struct Interference {
+  Seconds waited = 0;          ///< longest that one of them was ready to run and had no CPU
+  Seconds apart = 0;           ///< from the first thread's start to the last one's
+  std::uint64_t switches = 0;  ///< how often a CPU was taken from one of them
+
+  bool operator==(const Interference&) const = default;
+};
+
 /// When one lane's work began and ended, in seconds on one timeline shared by all lanes of a start.
 struct Span {
   Seconds start = 0;
   Seconds end = 0;
   Seconds idle = 0;  ///< when the lane's tail ended as well; `end` where it has none
-  [[nodiscard]] Seconds length() const { return end - start; }
+  Seconds between =
+      0;  ///< from start to end, but in none of the timed pieces: barriers that keep these apart
+  Interference interference{};
+
+  /// What counts as the time of the work. An aggregate of several lanes goes from start to end.
+  [[nodiscard]] Seconds length() const { return end - start - between; }
 };
 
 /// Where the time of one transfer went, in seconds.
@@ -157,6 +171,8 @@ class Gate {
   [[nodiscard]] virtual Seconds resolution(Clock clock) const = 0;
   /// How far apart two lanes' stamps of one moment can be (0: one clock).
   [[nodiscard]] virtual Seconds timeline_uncertainty() const { return 0; }
+  /// What a hypervisor has taken so far of the CPUs that the last start used, in seconds of one CPU; 0 where unknown.
+  [[nodiscard]] virtual Seconds stolen() const { return 0; }
 };
 
 }  // namespace linkscope

@@ -92,4 +92,10 @@ Seconds CompositeGate::timeline_uncertainty() const {
   return worst;
 }
 
+Seconds CompositeGate::stolen() const {
+  Seconds sum = 0;
+  for (const auto& gate : gates_) sum += gate->stolen();
+  return sum;
+}
+
 }  // namespace linkscope

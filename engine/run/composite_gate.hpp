@@ -22,6 +22,7 @@ class CompositeGate : public Gate {
   std::vector<Span> collect() override;
   [[nodiscard]] Seconds resolution(Clock clock) const override;
   [[nodiscard]] Seconds timeline_uncertainty() const override;
+  [[nodiscard]] Seconds stolen() const override;
 
  private:
   /// One gate's lanes of the case under way, and where they stand in it.

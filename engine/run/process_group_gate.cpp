@@ -26,6 +26,21 @@ std::vector<Json> or_lost(ProcessGroup& group, const Step& step) {
   }
 }
 
+/// A span on the common clock, and its place among all.
+Json json_of(const Span& span, std::size_t place, Seconds offset) {
+  const Interference& by = span.interference;
+  return {place,        span.start + offset, span.end + offset, span.idle + offset,
+          span.between, by.waited,           by.apart,          by.switches};
+}
+
+Span span_from(const Json& json) {
+  return {json[1].get<Seconds>(),
+          json[2].get<Seconds>(),
+          json[3].get<Seconds>(),
+          json[4].get<Seconds>(),
+          {json[5].get<Seconds>(), json[6].get<Seconds>(), json[7].get<std::uint64_t>()}};
+}
+
 bool elsewhere(const Transfer& transfer) { return dynamic_cast<const RemoteTransfer*>(&transfer) != nullptr; }
 
 }  // namespace
@@ -68,8 +83,7 @@ std::vector<Span> ProcessGroupGate::collect() {
     const std::vector<Span> spans = own_->collect();
     Json told = Json::array();
     for (std::size_t i = 0; i < spans.size(); ++i) {
-      const Seconds offset = group.clock_offset();
-      told.push_back({places_[i], spans[i].start + offset, spans[i].end + offset, spans[i].idle + offset});
+      told.push_back(json_of(spans[i], places_[i], group.clock_offset()));
     }
     return {{"now", steady_seconds()}, {"spans", std::move(told)}};
   };
@@ -77,10 +91,7 @@ std::vector<Span> ProcessGroupGate::collect() {
   agreed_now_ = all.front()["now"].get<Seconds>();
   std::vector<Span> spans(lanes_);
   for (const Json& told : all) {
-    for (const Json& span : told["spans"]) {
-      spans.at(span[0].get<std::size_t>()) = {span[1].get<Seconds>(), span[2].get<Seconds>(),
-                                              span[3].get<Seconds>()};
-    }
+    for (const Json& span : told["spans"]) spans.at(span[0].get<std::size_t>()) = span_from(span);
   }
   return spans;
 }

@@ -22,6 +22,8 @@ class ProcessGroupGate final : public Gate {
   std::vector<Span> collect() override;
   [[nodiscard]] Seconds resolution(Clock clock) const override { return own_->resolution(clock); }
   [[nodiscard]] Seconds timeline_uncertainty() const override;
+  /// Of this process's CPUs.
+  [[nodiscard]] Seconds stolen() const override { return own_->stolen(); }
 
   /// Rank 0's clock when the last spans were exchanged: the time by which all processes decide alike.
   [[nodiscard]] Seconds agreed_now() const { return agreed_now_; }

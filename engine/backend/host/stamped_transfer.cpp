@@ -17,7 +17,11 @@ void StampedTransfer::perform(unsigned /*part*/, std::uint64_t first, std::uint6
 }
 
 Span StampedTransfer::counted(const Span& span) {
-  return span_ ? Span{span_->start, span_->end, std::max(span.idle, span_->end)} : span;
+  if (!span_) return span;
+  Span own = *span_;
+  own.idle = std::max(span.idle, own.end);
+  own.interference = span.interference;
+  return own;
 }
 
 }  // namespace linkscope::host

@@ -17,7 +17,7 @@ class StampedTransfer : public HostTransfer {
 
   void expect(Clock clock) override;
   void perform(unsigned part, std::uint64_t first, std::uint64_t repeats) noexcept final;
-  /// Its own stamps; the length is the sum of the timed pieces.
+  /// Its own stamps. The length is the sum of the timed pieces; an aggregate holds what is between them too.
   [[nodiscard]] Span counted(const Span& span) final;
 
  protected:
@@ -35,13 +35,15 @@ class StampedTransfer : public HostTransfer {
     const std::uint64_t at_a_time = clock_ == Clock::host ? 1 : repeats;
     const Seconds start = steady_seconds();
     Seconds sum = 0;
+    Seconds end = start;
     for (std::uint64_t done = 0; done < repeats; done += at_a_time) {
       const Seconds before = steady_seconds();
       const bool able = work(first + done, at_a_time);
-      sum += steady_seconds() - before;
+      end = steady_seconds();
+      sum += end - before;
       if (!able) return std::nullopt;
     }
-    return Span{start, start + sum, start + sum};
+    return Span{start, end, end, end - start - sum};
   }
 
  private:

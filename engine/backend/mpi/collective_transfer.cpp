@@ -135,14 +135,16 @@ std::optional<Span> MpiCollectiveTransfer::one_by_one(std::uint64_t first, std::
   const bool barred = shape_.kind != Kind::barrier;  // those keep themselves apart
   const Seconds start = steady_seconds();
   Seconds sum = 0;
+  Seconds end = start;
   for (std::uint64_t index = first; index < first + repeats; ++index) {
     const Seconds before = steady_seconds();
     const int code = call(index);
-    sum += steady_seconds() - before;
+    end = steady_seconds();
+    sum += end - before;
     if (failed(code, called(shape_.kind))) return std::nullopt;
     if (barred && failed(mpi().barrier(communicator_), "MPI_Barrier")) return std::nullopt;
   }
-  return Span{start, start + sum, start + sum};
+  return Span{start, end, end, end - start - sum};
 }
 
 std::optional<Span> MpiCollectiveTransfer::in_a_row(std::uint64_t first, std::uint64_t repeats) noexcept {
