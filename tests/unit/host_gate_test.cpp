@@ -6,10 +6,12 @@
 
 #include <atomic>
 #include <chrono>
+#include <csignal>
 #include <set>
 #include <thread>
 #include <vector>
 
+#include "backend/host/stamped_transfer.hpp"
 #include "base/error.hpp"
 #include "base/steady_clock.hpp"
 
@@ -115,6 +117,39 @@ TEST_F(HostGateTest, NothingRunsBeforeItOpens) {
   EXPECT_GE(spans[0].start, opened);
   EXPECT_GE(spans[0].end, spans[0].start);
   EXPECT_LE(spans[0].end, collected);
+}
+
+/// Set while the worker is in it: as if another thread had its CPU.
+std::atomic<bool> put_off{false};
+std::atomic<double> back_at{0};
+void put_off_for_a_while(int /*signal*/) {
+  put_off = true;
+  const double begin = steady_seconds();
+  while (steady_seconds() < begin + 2e-3) {
+  }
+  back_at = steady_seconds();
+}
+
+TEST_F(HostGateTest, DoesNotOpenBeforeAThreadIsBackOnItsCpu) {
+  const std::vector<int>& cpus = context_->workers(node_).cpus();
+  if (cpus.size() < 2) GTEST_SKIP() << "needs a CPU for the caller";
+  Worker worker(cpus.front());
+  pthread_t thread{};
+  worker.start([&] { thread = pthread_self(); });
+  worker.wait();
+  std::signal(SIGUSR2, put_off_for_a_while);
+  Particular slow(node_, worker);
+  gate_.hold({{&slow, 1}}, Clock::device);
+  put_off = false;
+  pthread_kill(thread, SIGUSR2);
+  while (!put_off) std::this_thread::yield();
+  const double begin = steady_seconds();
+  gate_.open();
+  const double opened = steady_seconds();
+  gate_.collect();
+  std::signal(SIGUSR2, SIG_DFL);
+  if (back_at - begin > 5e-3) GTEST_SKIP() << "this machine is too busy";
+  EXPECT_GE(opened, back_at) << "its late start would be time of the transfer";
 }
 
 TEST_F(HostGateTest, LeftOpenItLetsThreadsThatMeetEnd) {
@@ -237,6 +272,41 @@ TEST_F(HostGateTest, LeavesTheCallersAffinityAsItWas) {
   gate_.run({{&transfer, 1}}, Clock::device);
   ASSERT_EQ(sched_getaffinity(0, sizeof after, &after), 0);
   EXPECT_TRUE(CPU_EQUAL(&before, &after));
+}
+
+/// Carries each repeat out in two stamped pieces of which the gate sees one.
+class Stamped final : public StampedTransfer {
+ public:
+  using StampedTransfer::StampedTransfer;
+  void arm(std::uint64_t) override { restart(); }
+  [[nodiscard]] std::optional<Mismatch> verify(std::uint64_t) const override { return std::nullopt; }
+  [[nodiscard]] Bytes verified_bytes() const override { return 0; }
+  void flush() override {}
+
+  Seconds longest = 0;  ///< what all its work took
+
+ protected:
+  [[nodiscard]] std::optional<Span> carry_out(std::uint64_t first, std::uint64_t repeats) noexcept override {
+    return stamped(first, repeats, [this](std::uint64_t, std::uint64_t) noexcept {
+      const Seconds before = steady_seconds();
+      if (last_ > 0) longest += before - last_;
+      last_ = before;
+      return true;
+    });
+  }
+
+ private:
+  Seconds last_ = 0;
+};
+
+TEST_F(HostGateTest, AStampedSpanEndsWhereItsWorkDidAndItsLengthIsThatOfThePieces) {
+  Stamped transfer(node_);
+  const Span gate_span = gate_.run({{&transfer, 1000}}, Clock::host).front();
+  const Span span = transfer.counted(gate_span);
+  EXPECT_GT(span.between, 0) << "stamps themselves take time";
+  EXPECT_NEAR(span.length(), span.end - span.start - span.between, 1e-12);
+  EXPECT_LE(span.end, gate_span.end);
+  EXPECT_GE(span.end - span.start, transfer.longest) << "an aggregate holds what is between the pieces";
 }
 
 TEST_F(HostGateTest, RefusesForeignTransfers) {

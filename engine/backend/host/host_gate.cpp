@@ -1,16 +1,51 @@
 #include "backend/host/host_gate.hpp"
 
-#include <sched.h>
+#include <pthread.h>
+#include <sys/resource.h>
+#include <time.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <fstream>
 #include <map>
-#include <set>
+#include <sstream>
 #include <thread>
 
+#include "backend/host/affinity.hpp"
 #include "base/error.hpp"
 #include "base/steady_clock.hpp"
 
 namespace linkscope::host {
+
+namespace {
+
+/// All have seen a roll call within this time: each has a CPU.
+constexpr Seconds prompt = 100e-6;
+/// Roll calls end after this time: a stranger keeps a CPU for some milliseconds, two of them by turns for longer.
+constexpr Seconds patience = 10e-3;
+
+}  // namespace
+
+/// What the kernel has given the calling thread so far.
+struct HostGate::CpuTime {
+  Seconds wall = 0;
+  Seconds on_cpu = 0;
+  long taken = 0;  ///< how often the kernel took its CPU
+  long given = 0;  ///< how often the thread gave its CPU up, to sleep
+
+  static CpuTime now() noexcept {
+    timespec clock{};
+    rusage usage{};
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &clock);
+    getrusage(RUSAGE_THREAD, &usage);
+    return {steady_seconds(), static_cast<Seconds>(clock.tv_sec) + 1e-9 * static_cast<Seconds>(clock.tv_nsec),
+            usage.ru_nivcsw, usage.ru_nvcsw};
+  }
+  /// Without a CPU since `before`. Where the thread has slept meanwhile, nobody knows how much of that was its wish.
+  [[nodiscard]] Seconds waited_since(const CpuTime& before) const {
+    return given > before.given ? 0 : std::max(0.0, (wall - before.wall) - (on_cpu - before.on_cpu));
+  }
+};
 
 /// One lane behind the gate.
 struct HostGate::HeldLane {
@@ -25,35 +60,36 @@ struct HostGate::HeldLane {
 };
 
 /// One thread's share of a lane.
-struct HostGate::Runner {
+struct alignas(64) HostGate::Runner {
   HeldLane* lane = nullptr;
   unsigned part = 0;
   int cpu = 0;
   Worker* worker = nullptr;
   SpinPolicy policy = SpinPolicy::spin_first;
+  std::atomic<unsigned> heard{0};  ///< the last roll call that it has answered
+  CpuTime before;
   Span span;
 };
 
 /// Keeps the calling thread off the CPUs that measure, as far as there are others, and puts it back.
 class HostGate::Aside {
  public:
-  explicit Aside(const std::set<int>& taken) {
-    CPU_ZERO(&before_);
-    if (sched_getaffinity(0, sizeof before_, &before_) != 0) return;  // more CPUs than the mask holds: stay
-    cpu_set_t others = before_;
-    for (int cpu : taken) {
-      if (cpu < CPU_SETSIZE) CPU_CLR(static_cast<unsigned>(cpu), &others);
-    }
-    moved_ = CPU_COUNT(&others) > 0 && sched_setaffinity(0, sizeof others, &others) == 0;
+  explicit Aside(const std::set<int>& taken) : before_(CpuSet::of_this_thread()) {
+    std::vector<int> others = before_.cpus();
+    std::erase_if(others, [&](int cpu) { return taken.contains(cpu); });
+    moved_ = !others.empty() && CpuSet(others).keep(pthread_self()) == 0;
   }
   ~Aside() {
-    if (moved_) sched_setaffinity(0, sizeof before_, &before_);
+    if (moved_) static_cast<void>(before_.keep(pthread_self()));
   }
   Aside(const Aside&) = delete;
   Aside& operator=(const Aside&) = delete;
 
+  /// Whether the calling thread is off all of them.
+  [[nodiscard]] bool moved() const { return moved_; }
+
  private:
-  cpu_set_t before_;
+  CpuSet before_;
   bool moved_ = false;
 };
 
@@ -92,24 +128,52 @@ void HostGate::assign(const std::vector<Lane>& lanes, Clock clock) {
       runners_.push_back(std::move(runner));
     }
   }
-  std::set<int> taken;
+  taken_.clear();
+  for (const auto& runner : runners_) taken_.insert(runner->cpu);
+  aside_ = std::make_unique<Aside>(taken_);
+  own_cpus_ =
+      aside_->moved() && std::all_of(load.begin(), load.end(), [](const auto& on) { return on.second == 1; });
   for (const auto& runner : runners_) {
-    if (load[runner->cpu] > 1) runner->policy = SpinPolicy::yield;
-    taken.insert(runner->cpu);
+    if (own_cpus_) {
+      runner->policy = SpinPolicy::own;
+    } else if (load[runner->cpu] > 1) {
+      runner->policy = SpinPolicy::yield;
+    }
   }
-  aside_ = std::make_unique<Aside>(taken);
 }
 
 void HostGate::hold(const std::vector<Lane>& lanes, Clock clock) {
   cancel();  // a start that another gate's failure left behind
   state_ = State::closed;
   ready_ = 0;
+  roll_call_ = 0;
   assign(lanes, clock);
   for (const auto& runner : runners_) runner->worker->start([this, at = runner.get()] { serve(*at); });
   while (ready_.load(std::memory_order_acquire) != runners_.size()) std::this_thread::yield();
 }
 
-void HostGate::open() { state_.store(State::open, std::memory_order_release); }
+void HostGate::open() {
+  if (own_cpus_) wake_all();
+  state_.store(State::open, std::memory_order_release);
+}
+
+/// Calls the roll until all threads answer promptly: a thread that another has put off its CPU would begin milliseconds
+/// late, and that would be counted as time of the transfer.
+void HostGate::wake_all() noexcept {
+  const Seconds begin = steady_seconds();
+  for (Seconds now = begin; now < begin + patience;) {
+    const unsigned round = roll_call_.fetch_add(1, std::memory_order_release) + 1;
+    const Seconds called = now;
+    const auto answered = [round](const auto& runner) {
+      return runner->heard.load(std::memory_order_acquire) == round;
+    };
+    for (Spin spin(SpinPolicy::own); !std::all_of(runners_.begin(), runners_.end(), answered); spin.once()) {
+      if (steady_seconds() > begin + patience) return;
+    }
+    now = steady_seconds();
+    if (now - called < prompt) return;
+  }
+}
 
 std::vector<Span> HostGate::collect() {
   for (const auto& runner : runners_) runner->worker->wait();
@@ -117,12 +181,19 @@ std::vector<Span> HostGate::collect() {
   std::vector<HostTransfer*> ended;
   auto runner = runners_.begin();
   for (const auto& lane : lanes_) {
-    Span span = (*runner)->span;
+    const Runner* const first = runner->get();
+    Span span = first->span;
+    Seconds last_start = span.start;
     for (; runner != runners_.end() && (*runner)->lane == lane.get(); ++runner) {
-      span.start = std::min(span.start, (*runner)->span.start);
-      span.end = std::max(span.end, (*runner)->span.end);
-      span.idle = std::max(span.idle, (*runner)->span.idle);
+      const Span& own = (*runner)->span;
+      last_start = std::max(last_start, own.start);
+      span.start = std::min(span.start, own.start);
+      span.end = std::max(span.end, own.end);
+      span.idle = std::max(span.idle, own.idle);
+      span.interference.waited = std::max(span.interference.waited, own.interference.waited);
+      if (runner->get() != first) span.interference.switches += own.interference.switches;
     }
+    span.interference.apart = last_start - span.start;
     lane->transfer->count(lane->repeats + lane->tail);
     spans.push_back(span);
     ended.push_back(lane->transfer);
@@ -143,24 +214,38 @@ void HostGate::serve(Runner& runner) noexcept {
   const std::uint64_t first = transfer.done();
   const bool meet = lane.clock == Clock::host && transfer.threads() > 1;
   ready_.fetch_add(1, std::memory_order_release);
-  if (!wait_open(runner.policy)) return;
+  if (!wait_open(runner)) return;
+  if (runner.heard.load(std::memory_order_relaxed) == 0) runner.before = CpuTime::now();
   runner.span.start = steady_seconds();
   const auto perform = [&](std::uint64_t from, std::uint64_t times) {
     if (!meet) transfer.perform(runner.part, from, times);
     for (std::uint64_t repeat = 0; meet && repeat < times; ++repeat) {
       transfer.perform(runner.part, from + repeat, 1);
-      lane.barrier.arrive_and_wait();
+      lane.barrier.arrive_and_wait(runner.policy);
     }
     return steady_seconds();
   };
   runner.span.end = runner.span.idle = perform(first, lane.repeats);
   if (lane.tail > 0) runner.span.idle = perform(first + lane.repeats, lane.tail);
+  if (runner.policy == SpinPolicy::yield) return;  // its CPU is not its own
+  const CpuTime after = CpuTime::now();
+  runner.span.interference.waited = after.waited_since(runner.before);
+  runner.span.interference.switches = static_cast<std::uint64_t>(after.taken - runner.before.taken);
 }
 
-bool HostGate::wait_open(SpinPolicy policy) const noexcept {
-  Spin spin(policy);
+/// Until the first roll call the CPU goes to whoever wants it: the start may be long in coming.
+bool HostGate::wait_open(Runner& runner) const noexcept {
+  Spin spin(runner.policy == SpinPolicy::own ? SpinPolicy::spin_first : runner.policy);
   State state = State::closed;
-  while ((state = state_.load(std::memory_order_acquire)) == State::closed) spin.once();
+  while ((state = state_.load(std::memory_order_acquire)) == State::closed) {
+    const unsigned round = roll_call_.load(std::memory_order_acquire);
+    if (round != runner.heard.load(std::memory_order_relaxed)) {
+      runner.before = CpuTime::now();
+      runner.heard.store(round, std::memory_order_release);
+      spin = Spin(SpinPolicy::own);
+    }
+    spin.once();
+  }
   return state == State::open;
 }
 
@@ -173,6 +258,23 @@ void HostGate::cancel() noexcept {
   runners_.clear();
   lanes_.clear();
   aside_.reset();
+}
+
+Seconds HostGate::stolen() const {
+  std::ifstream file("/proc/stat");
+  Seconds ticks = 0;
+  for (std::string line; !taken_.empty() && std::getline(file, line);) {
+    std::istringstream words(line);
+    std::string name;
+    words >> name;
+    if (!name.starts_with("cpu")) break;
+    if (name == "cpu" || !taken_.contains(std::stoi(name.substr(3)))) continue;
+    constexpr int before_steal = 7;  // user, nice, system, idle, iowait, irq, softirq
+    std::uint64_t value = 0;
+    for (int field = 0; field <= before_steal; ++field) words >> value;
+    ticks += static_cast<Seconds>(value);
+  }
+  return ticks / static_cast<Seconds>(sysconf(_SC_CLK_TCK));
 }
 
 }  // namespace linkscope::host
