@@ -11,7 +11,10 @@ constexpr double most_repeats = 1U << 22U;
 constexpr double alike = 0.8;               // times within 20 % of the slowest
 constexpr double accepted_imbalance = 0.1;  // imbalance that whole repeats may leave
 constexpr double background_margin = 1.3;
-constexpr Seconds shortest = 1e-10;  // a clock may read zero
+constexpr Seconds shortest = 1e-10;   // a clock may read zero
+constexpr double mostly_start = 0.5;  // a transfer's share of its start's time below which the start decides
+constexpr double most_growth =
+    8;  // of repeats, by the difference of two starts, which one late thread can spoil
 
 /// The next whole number, with a clock's rounding forgiven: ten of 10 us do fill 100 us.
 double whole_up(double count) { return std::ceil(count * (1 - 1e-6)); }
@@ -79,6 +82,19 @@ void equalise_groups(std::vector<RateEstimate>& rate_estimates) {
 }
 
 }  // namespace
+
+Seconds per_transfer_of(const TimedRepeats& last, const std::optional<TimedRepeats>& before) {
+  const auto simple = [](const TimedRepeats& start) {
+    return start.length / static_cast<double>(start.repeats);
+  };
+  if (!before || before->repeats == last.repeats) return simple(last);
+  const auto [few, many] =
+      last.repeats < before->repeats ? std::pair(last, *before) : std::pair(*before, last);
+  if (many.length < few.length / 2) return simple(many);  // what was slow was that one start
+  const double slope = (many.length - few.length) / static_cast<double>(many.repeats - few.repeats);
+  if (slope > mostly_start * simple(last)) return simple(last);
+  return std::max(slope, simple(last) / most_growth);
+}
 
 Repeats plan_repeats(std::vector<RateEstimate> rate_estimates, Seconds target) {
   equalise_groups(rate_estimates);

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <limits>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -28,12 +29,23 @@ struct RateEstimate {
   }
 };
 
+/// One start of a flow: how often it repeated, and how long that took.
+struct TimedRepeats {
+  Seconds length = 0;
+  std::uint64_t repeats = 1;
+};
+
+/// Time of one transfer as the last start shows it, start and end included, unless these are most of it: by the start
+/// `before` then, which repeated another number of times. A start that thousands of repeats must make up for would
+/// otherwise be taken for a slow transfer, and so be repeated once. At least an eighth of the simple estimate.
+[[nodiscard]] Seconds per_transfer_of(const TimedRepeats& last, const std::optional<TimedRepeats>& before);
+
 /// Repeats for a sample of at least `target` seconds.
 /// - The slowest measured flow repeats ceil(target / its time).
 /// - The other measured flows repeat as often where all are of one group or their times are within 20 % of the
-///   slowest, so that the common case keeps equal bytes on equal paths. Where they are not, each flow gets its own repeats, such
-///   that all take about the same time: the case then measures a steady mixture, not the tail of its slowest
-///   flow. The sample grows, at most fourfold, until whole numbers fit to 10 %.
+///   slowest, so that the common case keeps equal bytes on equal paths. Where they are not, each flow gets its own
+///   repeats, such that all take about the same time: the case then measures a steady mixture, not the tail of its
+///   slowest flow. The sample grows, at most fourfold, until whole numbers fit to 10 %.
 /// - Flows that must repeat alike do so at the rate of the slowest of them.
 /// - Background flows repeat until they outlast the measured ones by 30 %.
 /// - Where a flow cannot repeat that often, the whole sample becomes shorter.

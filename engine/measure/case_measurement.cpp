@@ -16,21 +16,38 @@ constexpr double warm_up_share = 0.25;  // of the point's budget
 constexpr double stable = 0.02;         // two warm-ups that differ by less are alike
 constexpr double long_enough = 0.9;     // share of the wanted length that a sample may fall short by noise
 constexpr double far_too_long = 4;
-constexpr double background_slack = 0.8;  // background flows repeat 30 % more often than they must
-constexpr int most_discarded = 10;
-constexpr int single_transfers = 3;    // that are checked one by one
+constexpr double background_slack = 0.8;    // background flows repeat 30 % more often than they must
+constexpr std::size_t most_discarded = 10;  // more than there are samples that count
+constexpr int most_plans = 4;               // made while sampling
+constexpr int single_transfers = 3;         // that are checked one by one
+constexpr int single_starts = 4;       // of one transfer each, by which repeats that do nothing are found
 constexpr double shortest_series = 8;  // samples for which the budget must be enough
 
 /// Samples of one case and why they ended.
 struct Series {
   std::vector<Sample> samples;
+  std::vector<StoppingRule> rules;  ///< by stopping metric
   Stop stopped = Stop::precision;
-  std::vector<std::vector<std::string>> warnings;  ///< by stopping metric
+  std::vector<Sample> kept_waiting;  ///< do not count: their threads waited for CPUs
+  bool all_count = false;            ///< those too, because there are hardly others
+  std::size_t load_ended = 0;        ///< starts that do not count: their load ended before what was measured
 
   /// What is to be said of the figures of the measured flow that `before` others precede.
-  [[nodiscard]] const std::vector<std::string>& warnings_of(std::size_t before) const {
-    return warnings[std::min(before, warnings.size() - 1)];
+  [[nodiscard]] std::vector<std::string> warnings_of(std::size_t before) const {
+    return rules[std::min(before, rules.size() - 1)].warnings();
   }
+  void restart() {
+    samples.clear();
+    rules.clear();
+  }
+};
+
+/// How well the repeats have fitted since they were planned.
+struct Planning {
+  int plans = 0;  ///< made while sampling
+  int samples = 0;
+  int too_short = 0;
+  bool was_long = false;
 };
 
 class CaseMeasurement {
@@ -57,6 +74,11 @@ class CaseMeasurement {
   Bytes compared(const VerifiedPass& pass, Checked which);
   Repeats warm_up();
   Series sample(Repeats repeats);
+  [[nodiscard]] bool plan_again(const Sample& sample, Repeats& repeats, Planning& planning) const;
+  [[nodiscard]] bool put_aside(const Sample& sample, Series& series, Seconds spent) const;
+  void add(Sample sample, Series& series) const;
+  void start_singly(const Repeats& repeats);
+  [[nodiscard]] static Interference interference_of(const Series& series);
   [[nodiscard]] Seconds target_after(const Sample& sample) const;
   [[nodiscard]] bool fits(const Sample& sample, const Repeats& wanted) const;
   void require_time_passed(const Sample& sample) const;
@@ -88,7 +110,13 @@ CaseResult CaseMeasurement::run() {
   const VerifiedPass second = armed();
   // Arming left the caches in a state of its own: the first warm sample would not be warm.
   if (regime_.cache == Cache::warm) static_cast<void>(sampler_.take(repeats));
+  const Seconds stolen = gate_.stolen();
   const Series series = sample(repeats);
+  result.interference = interference_of(series);
+  result.stolen = gate_.stolen() - stolen;
+  result.load_ended = series.load_ended;
+  result.kept_waiting = series.kept_waiting.size();
+  start_singly(series.samples.back().repeats());
   result.verified_bytes += compared(second, Checked::repeated);
 
   result.passes = 2;
@@ -154,20 +182,24 @@ bool CaseMeasurement::fits(const Sample& sample, const Repeats& wanted) const {
 Repeats CaseMeasurement::warm_up() {
   const Seconds begin = session_.now();
   Repeats repeats = sampler_.ones();
+  std::optional<Sample> last;
   double before = 0;
   for (int run = 0; run < most_warm_ups; ++run) {
-    const Sample sample = sampler_.take(repeats);
-    const Repeats wanted = sampler_.repeats_for(sample, target_after(sample));
+    Sample sample = sampler_.take(repeats);
+    const Repeats wanted = sampler_.repeats_for(sample, target_after(sample), last ? &*last : nullptr);
     const bool fitting = fits(sample, wanted);
     const double stopping_metric = sampler_.stopping_metrics(sample).front();
     if (fitting && std::abs(stopping_metric - before) <= stable * before) break;
     before = fitting ? stopping_metric : 0;
     if (!fitting) repeats = wanted;
-    // A first run that fits is enough where it alone takes all the time that the samples have.
+    last = std::move(sample);
+    // A first run that fits is enough where it alone takes all the time that the samples have. Whether that was the
+    // transfer or a slow first start, only more than the fewest samples tell.
     const Seconds spent = session_.now() - begin;
-    const bool enough = run > 0 ? spent > warm_up_share * options_.point_budget_s
-                                : fitting && spent > options_.point_budget_s;
-    if (enough) break;
+    if (run > 0 && spent > warm_up_share * options_.point_budget_s) break;
+    if (run > 0 || !fitting || spent <= options_.point_budget_s) continue;
+    options_.fewest_in_budget = fewest_for_interval;
+    break;
   }
   return repeats;
 }
@@ -194,30 +226,103 @@ void CaseMeasurement::require_time_passed(const Sample& sample) const {
   }
 }
 
+/// Whether the series starts over, with other repeats: samples are far from as long as they shall be, because the plan
+/// rests on starts that were slower or faster. A sample that is too long may be a single stall, so it takes two in a row;
+/// of those that are too short, a quarter.
+bool CaseMeasurement::plan_again(const Sample& sample, Repeats& repeats, Planning& planning) const {
+  const Repeats wanted = sampler_.repeats_for(sample, target_after(sample));
+  bool too_short = false;
+  bool too_long = false;
+  for (std::size_t i = 0; i < flows_.size(); ++i) {
+    if (!flows_[i].measured()) continue;
+    const double ratio = static_cast<double>(wanted[i]) / static_cast<double>(repeats[i]);
+    too_short = too_short || ratio > 1 / long_enough;
+    too_long = too_long || ratio < 1 / far_too_long;
+  }
+  ++planning.samples;
+  if (too_short) ++planning.too_short;
+  const bool again =
+      (too_short && 4 * planning.too_short >= planning.samples) || (too_long && planning.was_long);
+  planning.was_long = too_long;
+  if (!again || planning.plans == most_plans) return false;
+  planning = {.plans = planning.plans + 1};
+  repeats = wanted;
+  return true;
+}
+
+void CaseMeasurement::add(Sample sample, Series& series) const {
+  const std::vector<double> metrics = sampler_.stopping_metrics(sample);
+  series.rules.resize(metrics.size(), StoppingRule(options_));
+  for (std::size_t i = 0; i < metrics.size(); ++i) series.rules[i].add(metrics[i]);
+  series.samples.push_back(std::move(sample));
+}
+
+/// Whether `sample` does not count: its threads waited for CPUs that the machine had given to others. Where that is so of
+/// most, it is how this machine is, and all count.
+bool CaseMeasurement::put_aside(const Sample& sample, Series& series, Seconds spent) const {
+  if (series.all_count || !sample.kept_waiting()) return false;
+  const bool few = series.samples.size() < options_.fewest_in_budget;
+  series.all_count = series.kept_waiting.size() >= series.samples.size() + most_discarded ||
+                     (few && spent >= options_.point_budget_s);
+  if (!series.all_count) {
+    series.kept_waiting.push_back(sample);
+    return true;
+  }
+  for (Sample& before : series.kept_waiting) add(std::move(before), series);
+  series.kept_waiting.clear();
+  return false;
+}
+
 Series CaseMeasurement::sample(Repeats repeats) {
   Series series;
-  std::vector<StoppingRule> rules;
+  Planning planning;
   const Seconds begin = session_.now();
-  int discarded = 0;
   for (;;) {
-    Sample sample = sampler_.take(repeats);
+    const Sample sample = sampler_.take(repeats);
     require_time_passed(sample);
+    const Seconds spent = session_.now() - begin;
     if (!sample.ended_early().empty()) {
-      if (++discarded > most_discarded)
+      if (++series.load_ended > most_discarded)
         throw Error(Fault::broken, "a flow that is load for others kept ending before them");
       keep_load_up(sample, repeats);
       continue;
     }
-    const std::vector<double> stopping_metrics = sampler_.stopping_metrics(sample);
-    rules.resize(stopping_metrics.size(), StoppingRule(options_));
-    for (std::size_t i = 0; i < rules.size(); ++i) rules[i].add(stopping_metrics[i]);
-    series.samples.push_back(std::move(sample));
-    if (const auto stop = decide(rules, session_.now() - begin)) {
+    if (!put_aside(sample, series, spent)) {
+      if (plan_again(sample, repeats, planning)) {
+        series.restart();
+      } else {
+        add(sample, series);
+      }
+    }
+    if (series.samples.empty()) continue;
+    if (const auto stop = decide(series.rules, spent)) {
       series.stopped = *stop;
-      for (const StoppingRule& rule : rules) series.warnings.push_back(rule.warnings());
       return series;
     }
   }
+}
+
+/// Starts of one transfer each, where a transfer checks each start by itself: among many repeats, one that does nothing
+/// is not seen.
+void CaseMeasurement::start_singly(const Repeats& repeats) {
+  const auto finds_more = [&](std::size_t i) { return flows_[i].facts().checks_starts && repeats[i] > 1; };
+  bool worth = false;
+  for (std::size_t i = 0; i < flows_.size(); ++i) worth = worth || finds_more(i);
+  for (int start = 0; worth && start < single_starts; ++start)
+    static_cast<void>(sampler_.take(sampler_.ones()));
+}
+
+Interference CaseMeasurement::interference_of(const Series& series) {
+  Interference worst;
+  std::vector<double> apart;
+  for (const Sample& sample : series.samples) {
+    const Interference one = sample.interference();
+    worst.waited = std::max(worst.waited, one.waited);
+    worst.switches += one.switches;
+    apart.push_back(one.apart);
+  }
+  worst.apart = summarise(std::move(apart)).median;
+  return worst;
 }
 
 std::vector<Seconds> CaseMeasurement::parts_of(std::size_t i, const Series& series) {
@@ -256,7 +361,7 @@ FlowResult CaseMeasurement::flow_result(std::size_t i, const Series& series, con
   if (!flows_[i].measured()) return result;
   const auto before = std::count_if(flows_.begin(), flows_.begin() + static_cast<std::ptrdiff_t>(i),
                                     [](const MeasuredFlow& flow) { return flow.measured(); });
-  const std::vector<std::string>& warnings = series.warnings_of(static_cast<std::size_t>(before));
+  const std::vector<std::string> warnings = series.warnings_of(static_cast<std::size_t>(before));
   result.notes.insert(result.notes.end(), warnings.begin(), warnings.end());
   return result;
 }

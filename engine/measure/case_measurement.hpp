@@ -58,7 +58,12 @@ struct CaseResult {
   std::vector<FlowResult> flows;
   std::optional<AggregateResult> aggregate;  ///< where every measured flow is a bandwidth
   Stop stopped = Stop::precision;
-  int passes = 0;  ///< verified
+  std::size_t load_ended = 0;    ///< starts that do not count: their load ended before the measured flows
+  std::size_t kept_waiting = 0;  ///< starts that do not count: threads waited for CPUs given to others
+  Interference
+      interference;    ///< of the samples: the longest wait, all switches, the median distance of starts
+  Seconds stolen = 0;  ///< of one CPU, by a hypervisor while samples were taken
+  int passes = 0;      ///< verified
   Bytes verified_bytes = 0;
 };
 

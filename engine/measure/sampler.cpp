@@ -12,6 +12,8 @@ namespace {
 
 /// Repeats of a measured flow under sustained load: what runs untimed behind them stays a small share.
 constexpr double fewest_sustained = 4;
+constexpr double most_waiting = 0.01;     // of a part's time
+constexpr Seconds least_waiting = 10e-6;  // interrupts take as much
 
 }  // namespace
 
@@ -38,7 +40,7 @@ Sample::Sample(const std::vector<MeasuredFlow>& flows, const std::vector<Span>& 
 
 Sample::FlowSpan Sample::joined(const MeasuredFlow& flow, const std::vector<Span>& spans) {
   constexpr Seconds never = std::numeric_limits<Seconds>::infinity();
-  FlowSpan all{{never, -never, never}, 0};
+  FlowSpan all{{never, -never, never}, 0, 0};
   Seconds sum = 0;
   Seconds longest = 0;
   double timed = 0;
@@ -50,6 +52,7 @@ Sample::FlowSpan Sample::joined(const MeasuredFlow& flow, const std::vector<Span
     all.span.start = std::min(all.span.start, span.start);
     all.span.end = std::max(all.span.end, span.end);
     all.span.idle = std::min(all.span.idle, span.idle);
+    all.apart = std::max(all.apart, span.interference.apart);
     sum += span.length();
     longest = std::max(longest, span.length());
     ++timed;
@@ -57,6 +60,11 @@ Sample::FlowSpan Sample::joined(const MeasuredFlow& flow, const std::vector<Span
   if (timed == 0) throw Error(Fault::broken, "a flow has no part that is timed");
   all.length = flow.time == PartsTime::mean ? sum / timed : longest;
   return all;
+}
+
+TimedRepeats Sample::timed(std::size_t i) const {
+  const FlowSpan& all = spans_[i];
+  return {all.apart > all.length / 2 ? all.length - all.apart : all.length, repeats_[i]};
 }
 
 Seconds Sample::per_transfer(std::size_t i) const {
@@ -108,12 +116,41 @@ std::vector<std::size_t> Sample::ended_early() const {
   return early;
 }
 
-std::vector<RateEstimate> Sample::rate_estimates() const {
+template <class What>
+void Sample::each_measured(const What& what) const {
+  for (std::size_t i = 0; i < flows_->size(); ++i) {
+    const MeasuredFlow& flow = (*flows_)[i];
+    for (std::size_t part = 0; part < parts_[i].size(); ++part) {
+      if (flow.measured() && flow.parts[part].timing == Timing::timed) what(parts_[i][part]);
+    }
+  }
+}
+
+Interference Sample::interference() const {
+  Interference worst;
+  each_measured([&](const Span& span) {
+    worst.waited = std::max(worst.waited, span.interference.waited);
+    worst.apart = std::max(worst.apart, span.interference.apart);
+    worst.switches += span.interference.switches;
+  });
+  return worst;
+}
+
+bool Sample::kept_waiting() const {
+  bool kept = false;
+  each_measured([&](const Span& span) {
+    kept = kept || span.interference.waited > std::max(most_waiting * span.length(), least_waiting);
+  });
+  return kept;
+}
+
+std::vector<RateEstimate> Sample::rate_estimates(const Sample* before) const {
   std::vector<RateEstimate> rate_estimates;
   for (std::size_t i = 0; i < flows_->size(); ++i) {
     const MeasuredFlow& flow = (*flows_)[i];
     const std::uint64_t most = flow.facts().most_repeats(regime_.clock);
-    rate_estimates.push_back({per_transfer(i), flow.role, flow.tuning_group,
+    const auto earlier = before == nullptr ? std::nullopt : std::optional(before->timed(i));
+    rate_estimates.push_back({per_transfer_of(timed(i), earlier), flow.role, flow.tuning_group,
                               regime_.load == Load::sustained ? most / 2 : most,  // tails queue too
                               flow.facts().call_group});
   }
@@ -142,12 +179,12 @@ Sample Sampler::take(const Repeats& repeats) {
   return {*flows_, gate_->run(lanes, regime_.clock), repeats, regime_};
 }
 
-Repeats Sampler::repeats_for(const Sample& last, Seconds target) const {
+Repeats Sampler::repeats_for(const Sample& last, Seconds target, const Sample* before) const {
   Seconds wanted = regime_.cache == Cache::flushed ? 0.0 : target;
   for (std::size_t i = 0; regime_.load == Load::sustained && i < flows_->size(); ++i) {
     if ((*flows_)[i].measured()) wanted = std::max(wanted, fewest_sustained * last.per_transfer(i));
   }
-  Repeats repeats = plan_repeats(last.rate_estimates(), wanted);
+  Repeats repeats = plan_repeats(last.rate_estimates(before), wanted);
   if (regime_.cache != Cache::flushed) return repeats;
   for (std::size_t i = 0; i < flows_->size(); ++i) {
     if ((*flows_)[i].measured()) repeats[i] = 1;
@@ -160,9 +197,8 @@ std::vector<double> Sampler::stopping_metrics(const Sample& sample) const {
   for (std::size_t i = 0; i < flows_->size(); ++i) {
     if ((*flows_)[i].measured()) times.push_back(sample.per_operation(i));
   }
-  if (regime_.load == Load::sustained) return times;
-  if (times.size() > 1 && all_bandwidth(*flows_)) return {sample.aggregate_rate()};
-  return {times.front()};
+  const bool summed = regime_.load == Load::once && times.size() > 1 && all_bandwidth(*flows_);
+  return summed ? std::vector<double>{sample.aggregate_rate()} : times;
 }
 
 bool all_bandwidth(const std::vector<MeasuredFlow>& flows) {

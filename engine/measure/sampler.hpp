@@ -37,17 +37,29 @@ class Sample {
   /// that do uncounted work besides (Transfer::counted), before the end of all of it.
   [[nodiscard]] std::vector<std::size_t> ended_early() const;
 
+  /// The worst of what the machine took from any timed part of a measured flow; switches are those of all.
+  [[nodiscard]] Interference interference() const;
+  /// Whether threads of a measured flow were ready but without a CPU for more than 1 % of its time, and 10 us.
+  [[nodiscard]] bool kept_waiting() const;
+
   [[nodiscard]] const Repeats& repeats() const { return repeats_; }
-  [[nodiscard]] std::vector<RateEstimate> rate_estimates() const;
+  /// `before`: an earlier sample of the same flows, or null (per_transfer_of).
+  [[nodiscard]] std::vector<RateEstimate> rate_estimates(const Sample* before = nullptr) const;
 
  private:
   [[nodiscard]] Bytes payload(std::size_t i) const;
+  /// What flow i's repeats took, for planning: without the time until its last thread began, where that is most of it.
+  [[nodiscard]] TimedRepeats timed(std::size_t i) const;
+  /// Calls `what` with the span of every timed part of a measured flow.
+  template <class What>
+  void each_measured(const What& what) const;
 
   /// A flow's span out of its parts': first start to last end of those that are timed, and what counts of their
   /// lengths (PartsTime).
   struct FlowSpan {
     Span span;
     Seconds length = 0;
+    Seconds apart = 0;  ///< of the threads' starts, where a part has several
   };
   [[nodiscard]] static FlowSpan joined(const MeasuredFlow& flow, const std::vector<Span>& spans);
 
@@ -70,13 +82,13 @@ class Sampler {
 
   /// One start of all flows. Cache::flushed: every flow's memory is flushed first and `repeats` must be ones.
   [[nodiscard]] Sample take(const Repeats& repeats);
-  /// Repeats for samples of at least `target` seconds, from the rates that `last` showed. Ones for
-  /// Cache::flushed, where only a first transfer finds the caches empty (background flows still outlast the
-  /// measured ones).
-  [[nodiscard]] Repeats repeats_for(const Sample& last, Seconds target) const;
+  /// Repeats for samples of at least `target` seconds, from the rates that `last` showed, and `before` where it is not
+  /// null (per_transfer_of). Ones for Cache::flushed, where only a first transfer finds the caches empty (background
+  /// flows still outlast the measured ones).
+  [[nodiscard]] Repeats repeats_for(const Sample& last, Seconds target, const Sample* before = nullptr) const;
   [[nodiscard]] Repeats ones() const { return Repeats(flows_->size(), 1); }
-  /// The figures that decide when to stop. Load::sustained: every measured flow's time of one operation. Else one:
-  /// the aggregate rate where several flows are measured and all are bandwidths, or the first measured flow's time.
+  /// The figures that decide when to stop: the aggregate rate where several flows are measured together, all of them
+  /// bandwidths and without Load::sustained; else every measured flow's time of one operation.
   [[nodiscard]] std::vector<double> stopping_metrics(const Sample& sample) const;
   /// Makes the untimed tails of Load::sustained longer, after a sample in which one was too short.
   void lengthen_tails() { ++tail_eighths_; }

@@ -11,8 +11,6 @@
 namespace linkscope {
 namespace {
 
-constexpr std::size_t fewest_in_budget = 3;
-
 double median_of(std::vector<double> values) {
   std::sort(values.begin(), values.end());
   return reciprocal_median(values);
@@ -46,7 +44,7 @@ std::optional<Stop> StoppingRule::decide(Seconds spent) const {
   const std::size_t n = in_order_.size();
   if (n >= std::max(options_.min_samples, fewest_for_interval) && precise()) return Stop::precision;
   if (n >= options_.max_samples) return Stop::samples;
-  if (n >= fewest_in_budget && spent >= options_.point_budget_s) return Stop::budget;
+  if (n >= options_.fewest_in_budget && spent >= options_.point_budget_s) return Stop::budget;
   return std::nullopt;
 }
 

@@ -15,8 +15,9 @@ struct SamplingOptions {
   double precision = 0.01;  ///< asked distance of the 95 % interval's farther end from the median, relative
   std::size_t min_samples = 6;  ///< at least six, fewer have no such interval
   std::size_t max_samples = 500;
-  Seconds point_budget_s = 2.0;   ///< wall time of the sampling, after the warm-up
-  Seconds min_sample_s = 0.0001;  ///< a sample repeats its transfer until it lasts this long
+  std::size_t fewest_in_budget = 3;  ///< taken however long they last
+  Seconds point_budget_s = 2.0;      ///< wall time of the sampling, after the warm-up
+  Seconds min_sample_s = 0.0001;     ///< a sample repeats its transfer until it lasts this long
 };
 
 enum class Stop { precision, budget, samples };
@@ -30,8 +31,7 @@ class StoppingRule {
   explicit StoppingRule(const SamplingOptions& options) : options_(options) {}
 
   void add(double value);
-  /// Why to stop now, if at all. `spent` is the sampling's wall time so far. The budget ends the sampling
-  /// after no fewer than three samples.
+  /// Why to stop now, if at all. `spent` is the sampling's wall time so far.
   [[nodiscard]] std::optional<Stop> decide(Seconds spent) const;
   /// Median of the later half over the median of the earlier half, less one.
   [[nodiscard]] double drift() const;

@@ -36,6 +36,8 @@ struct TransferFacts {
   /// Whether each transfer adds to what the last one left: verify() then holds of the first transfer since arm() alone,
   /// so those that are made one by one are all that is checked.
   bool accumulates = false;
+  /// Whether each start is checked by itself, so that a start of one transfer finds one that does nothing.
+  bool checks_starts = false;
   /// Bytes read plus bytes written by one transfer, where users of a method expect that beside the payload (STREAM,
   /// local copies); 0: not stated.
   Bytes touched_bytes = 0;

@@ -4,8 +4,8 @@
 namespace linkscope {
 
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(TransferFacts, operations, max_repeats, max_calls_in_batch, calls_in_a_row,
-                                   min_sample_s, accumulates, collective, touched_bytes, call_group,
-                                   candidates, setting)
+                                   min_sample_s, accumulates, checks_starts, collective, touched_bytes,
+                                   call_group, candidates, setting)
 
 RemoteTransfer::RemoteTransfer(const Json& stated)
     : notes_(stated.at("notes").get<std::vector<std::string>>()) {

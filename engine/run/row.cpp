@@ -71,6 +71,18 @@ const char* stop_word(Stop stop) {
   return "samples";
 }
 
+/// What did not count, and what the machine took from the CPU threads; nothing where there was nothing.
+void add_interference(Json& row, const CaseResult& result) {
+  if (result.load_ended > 0) row["discarded"]["load-ended"] = result.load_ended;
+  if (result.kept_waiting > 0) row["discarded"]["run-queue"] = result.kept_waiting;
+  const Interference& by = result.interference;
+  if (by == Interference{} && result.stolen <= 0) return;
+  row["interference"] = {{"waited_s", rounded(by.waited)},
+                         {"apart_s", rounded(by.apart)},
+                         {"switches", by.switches},
+                         {"stolen_s", rounded(result.stolen)}};
+}
+
 Json row_head(const RowFrame& frame, const char* status) {
   return {{"record", "row"},
           {"id", frame.id},
@@ -212,6 +224,7 @@ Json ok_row(const RowFrame& frame, const CaseResult& result) {
                         {"timeline_uncertainty_us", rounded(result.aggregate->timeline_uncertainty * 1e6)}};
   }
   row["stopped"] = stop_word(result.stopped);
+  add_interference(row, result);
   row["verified"] = {{"passes", result.passes}, {"bytes", result.verified_bytes}};
   add_times(row, frame);
   return row;

@@ -113,6 +113,19 @@ def test_one_replicate_of_a_calibrated_node_holds_its_noise() -> None:
     assert codes(found) == ["calibrated"], "its interval holds what runs and replicates vary by"
 
 
+def test_what_the_machine_took_and_what_does_not_count_is_told_of_all_replicates() -> None:
+    interference = {"waited_s": 3e-3, "apart_s": 1e-6, "switches": 2, "stolen_s": 0.04}
+    lines = [
+        Row.from_json({**replicate(0, [1e-4] * 8).raw, "discarded": {"load-ended": 2}, "interference": interference}),
+        Row.from_json({**replicate(1, [1e-4] * 8).raw, "discarded": {"load-ended": 1, "run-queue": 5}}),
+    ]
+    found = {one.code.removeprefix("spread."): one.facts for one in remarks(folded(lines))}
+    assert found["load-ended"]["starts"] == 3
+    assert found["run-queue"]["starts"] == 5
+    assert found["switches"] == {"switches": 2, "waited": 3e-3}
+    assert found["steal"]["stolen"] == 0.04
+
+
 def test_a_replicate_that_fails_costs_that_replicate_and_two_the_case() -> None:
     good = [replicate(n, [1e-4] * 8) for n in range(2)]
     found = folded([good[0], broken(1), replace(good[1], round=2)])

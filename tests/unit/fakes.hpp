@@ -48,6 +48,9 @@ class FakeTransfer : public Transfer {
   Setting used;
   Setting faulty;            ///< the candidate with which fault() has something to say
   bool found_wrong = false;  ///< it is wrong data
+  std::function<Interference()> interference = [] {
+    return Interference{};
+  };  ///< of a start, whose span grows by `apart`
   std::vector<std::uint64_t> armed;
   std::uint64_t transfers = 0;  ///< since arm()
   int flushes = 0;
@@ -70,7 +73,9 @@ class FakeGate : public Gate {
       transfer.transfers += lane.repeats + lane.tail;
       const Seconds time = transfer.time();
       const Seconds stamp = now + static_cast<double>(lane.repeats) * time;
-      spans.push_back({now, stamp, stamp + static_cast<double>(lane.tail) * time});
+      const Interference by = transfer.interference();
+      spans.push_back(
+          {now, stamp + by.apart, stamp + by.apart + static_cast<double>(lane.tail) * time, 0, by});
       end = std::max(end, spans.back().idle);
     }
     now = end;

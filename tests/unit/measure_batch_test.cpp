@@ -57,6 +57,23 @@ TEST(PlanRepeats, AFiniteQueueShortensTheSample) {
   EXPECT_EQ(plan_repeats({measured(2e-6), shallow_background}, 100e-6), (Repeats{11, 29}));
 }
 
+TEST(PerTransferOf, AStartThatTakesMostOfTheTimeIsLeftOut) {
+  EXPECT_NEAR(per_transfer_of({4.05e-3, 50}, TimedRepeats{4.01e-3, 10}), 4.05e-3 / 50 / 8, 1e-12)
+      << "1 us by the difference, but one late thread could have made it";
+  EXPECT_NEAR(per_transfer_of({6.05e-3, 2050}, TimedRepeats{4.05e-3, 50}), 1e-6, 1e-9);
+}
+
+TEST(PerTransferOf, AStartThatTakesLittleIsCountedAsEver) {
+  EXPECT_NEAR(per_transfer_of({120e-6, 10}, TimedRepeats{30e-6, 1}), 12e-6, 1e-12);
+  EXPECT_NEAR(per_transfer_of({120e-6, 10}, std::nullopt), 12e-6, 1e-12);
+  EXPECT_NEAR(per_transfer_of({120e-6, 10}, TimedRepeats{900e-6, 10}), 12e-6, 1e-12);
+}
+
+TEST(PerTransferOf, OneSlowStartDoesNotPlanTheNext) {
+  EXPECT_NEAR(per_transfer_of({50e-6, 5}, TimedRepeats{4e-3, 1}), 10e-6, 1e-12) << "the first one was late";
+  EXPECT_NEAR(per_transfer_of({4e-3, 1}, TimedRepeats{50e-6, 5}), 10e-6, 1e-12) << "the last one was";
+}
+
 TEST(PlanRepeats, AClockThatReadsZeroIsNoDivisor) {
   EXPECT_GE(plan_repeats({measured(0)}, 100e-6).front(), 1000U);
 }

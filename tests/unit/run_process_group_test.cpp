@@ -266,7 +266,18 @@ TEST(RemoteTransfer, StatesWhatTheTransferDoesWhereItIs) {
   FakeTransfer here(2.0);
   TransferFacts& facts = here.own_facts();
   EXPECT_EQ(RemoteTransfer(statement_of(here)).facts(), facts) << "what nobody stated";
-  facts = {3, 40, 70, 20, 0.25, true, 64, "xccl", {{{"blocks", 1}, {"threads", 2}}, {}}, {{"walks", 3}}};
+  facts = {3,
+           40,
+           70,
+           20,
+           0.25,
+           true,
+           true,
+           true,
+           64,
+           "xccl",
+           {{{"blocks", 1}, {"threads", 2}}, {}},
+           {{"walks", 3}}};
   EXPECT_EQ(RemoteTransfer(statement_of(here)).facts(), facts);
 }
 

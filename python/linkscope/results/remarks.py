@@ -24,12 +24,26 @@ def remarks(row: Row) -> Iterator[Finding]:
         if line.status != "ok":
             facts = {"number": number, "replicates": len(lines), "status": line.status, "reason": line.reason or ""}
             yield note("spread.lost", **facts)
+    yield from _interference(row.measured)
     for index in range(len(row.flows)):
         yield from _why_they_differ([line.flows[index] for line in row.measured])
     if row.noise >= WIDE:
         yield note("spread.calibrated", share=row.noise)
     if lines[-1].round is not None and len(row.measured) < 2 and not row.noise:
         yield note("spread.one-replicate")
+
+
+def _interference(lines: Sequence[Row]) -> Iterator[Finding]:
+    """Yield what the machine took from the measured threads, and the samples that do not count because of that."""
+    if starts := sum(line.discarded.get("load-ended", 0) for line in lines):
+        yield note("spread.load-ended", starts=starts)
+    if starts := sum(line.discarded.get("run-queue", 0) for line in lines):
+        yield note("spread.run-queue", starts=starts)
+    told = [line.interference for line in lines if line.interference is not None]
+    if switches := sum(one.switches for one in told):
+        yield note("spread.switches", switches=switches, waited=max(one.waited_s for one in told))
+    if (stolen := sum(one.stolen_s for one in told)) > 0:
+        yield note("spread.steal", stolen=stolen)
 
 
 def _why_they_differ(flows: Sequence[FlowResult]) -> Iterator[Finding]:

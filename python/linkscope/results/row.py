@@ -75,6 +75,19 @@ class Verified(Struct, frozen=True, gc=False, omit_defaults=True):
     bytes: Count | None = None
 
 
+class Interference(Struct, frozen=True, gc=False, omit_defaults=True):
+    """What the machine took from the measured CPU threads, in the samples that count.
+
+    ``waited_s``: longest that a thread was ready but without a CPU in one start. ``apart_s``: from the first thread's
+    start to the last one's, median. ``switches``: how often the kernel took a CPU. ``stolen_s``: by a hypervisor.
+    """
+
+    waited_s: Number
+    apart_s: Number
+    switches: Count
+    stolen_s: Number
+
+
 class Row(Struct, gc=False, omit_defaults=True):
     """A finished case. ``case`` is the plan's case, verbatim; ``round`` the visit that measured it, from 0.
 
@@ -99,6 +112,8 @@ class Row(Struct, gc=False, omit_defaults=True):
     imported: OriginRecord | None = msgspec.field(default=None, name="origin")
     hosts: tuple[Word, ...] = ()
     backend: Word = ""
+    discarded: dict[Word, Count] = {}
+    interference: Interference | None = None
     verified: Verified | None = None
     started: Word = ""
     elapsed_s: Number = 0.0
