@@ -9,11 +9,10 @@
 #include "backend/host/backend.hpp"
 #include "backend/host/cpu_access.hpp"
 #include "backend/host/first_touch.hpp"
-#include "backend/host/huge.hpp"
 #include "backend/host/memcpy.hpp"
+#include "backend/host/memories.hpp"
 #include "backend/host/pointer_chase.hpp"
 #include "backend/host/shm_copy.hpp"
-#include "backend/host/small_pages.hpp"
 #include "backend/modelled/backend.hpp"
 #include "backend/modelled/collective_method.hpp"
 #include "backend/modelled/memory.hpp"
@@ -118,9 +117,9 @@ void add_python(Backend& backend, const Environment& environment, python::GroupP
 Backend open_measured(std::size_t lanes, const Environment& environment, python::GroupPlace place) {
   host::HostBackend opened = host::open();
   Backend& backend = opened.backend;
-  backend.memories.push_back(host::SmallPages::pageable(opened.context));
-  backend.memories.push_back(std::make_unique<host::Huge>(opened.context));
-  backend.memories.push_back(host::SmallPages::shm(opened.context));
+  backend.memories.push_back(host::pageable_memory(opened.context));
+  backend.memories.push_back(host::huge_memory(opened.context));
+  backend.memories.push_back(host::shm_memory(opened.context));
   backend.methods.push_back(as_row(std::make_unique<host::Memcpy>(opened.context)));
   backend.methods.push_back(as_row(std::make_unique<host::CpuRead>(opened.context)));
   backend.methods.push_back(as_row(std::make_unique<host::CpuWrite>(opened.context)));

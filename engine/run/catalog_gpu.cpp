@@ -36,9 +36,8 @@
 #include "backend/gpu/region/kernel_strided.hpp"
 #include "backend/gpu/region/pack_copy_unpack.hpp"
 #include "backend/gpu/region/strided_copy.hpp"
-#include "backend/host/huge.hpp"
+#include "backend/host/memories.hpp"
 #include "backend/host/page_mapping.hpp"
-#include "backend/host/small_pages.hpp"
 #include "backend/xccl/collective.hpp"
 #include "backend/xccl/context.hpp"
 #include "backend/xccl/message.hpp"
@@ -62,9 +61,9 @@ std::optional<Backend> open_gpus(const std::shared_ptr<host::HostContext>& host,
   memories.push_back(std::make_unique<gpu::VmmMemory>(opened.context));
   memories.push_back(std::make_unique<gpu::AllocatedMemory>(opened.context, gpu::fine_grained_row));
   memories.push_back(std::make_unique<gpu::AllocatedMemory>(opened.context, gpu::coarse_grained_row));
-  memories.push_back(std::make_unique<gpu::SystemMemory>(opened.context, host::SmallPages::pageable(host),
+  memories.push_back(std::make_unique<gpu::SystemMemory>(opened.context, host::pageable_memory(host),
                                                          host::Pages::system_policy));
-  memories.push_back(std::make_unique<gpu::SystemMemory>(opened.context, std::make_unique<host::Huge>(host),
+  memories.push_back(std::make_unique<gpu::SystemMemory>(opened.context, host::huge_memory(host),
                                                          host::Pages::transparent_huge));
   const gpu::RuntimeCallTable calls = gpu::call_table(memories);
   for (auto& memory : memories) backend.memories.push_back(std::move(memory));

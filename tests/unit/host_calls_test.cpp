@@ -13,11 +13,10 @@
 #include "backend/host/backend.hpp"
 #include "backend/host/cpu_access.hpp"
 #include "backend/host/first_touch.hpp"
-#include "backend/host/huge.hpp"
 #include "backend/host/memcpy.hpp"
+#include "backend/host/memories.hpp"
 #include "backend/host/non_temporal.hpp"
 #include "backend/host/pointer_chase.hpp"
-#include "backend/host/small_pages.hpp"
 #include "base/error.hpp"
 #include "endpoints.hpp"
 
@@ -41,7 +40,7 @@ class HostCalls : public ::testing::Test {
     return flow;
   }
   [[nodiscard]] bool has(const std::string& memory) const {
-    return memory == "pageable" || static_cast<bool>(huge_.available());
+    return memory == "pageable" || static_cast<bool>(huge_->available());
   }
   [[nodiscard]] int cpus() const {
     return static_cast<int>(opened_.context->topology().find(node_.index)->cpus.size());
@@ -49,8 +48,8 @@ class HostCalls : public ::testing::Test {
 
   HostBackend opened_ = open();
   DeviceId node_{DeviceKind::numa, opened_.context->topology().nearest_with_cpus(0).index};
-  std::unique_ptr<Memory> pageable_ = SmallPages::pageable(opened_.context);
-  Huge huge_{opened_.context};
+  std::unique_ptr<Memory> pageable_ = pageable_memory(opened_.context);
+  std::unique_ptr<Memory> huge_ = huge_memory(opened_.context);
   HostAllocate allocate_{opened_.context};
   HostFree free_{opened_.context};
   HostFirstTouch first_touch_{opened_.context};

@@ -5,11 +5,10 @@
 #include <string>
 
 #include "backend/host/backend.hpp"
-#include "backend/host/huge.hpp"
+#include "backend/host/memories.hpp"
 #include "backend/host/mapped_buffer.hpp"
 #include "backend/host/memcpy.hpp"
 #include "backend/host/pointer_chase.hpp"
-#include "backend/host/small_pages.hpp"
 #include "base/error.hpp"
 #include "endpoints.hpp"
 
@@ -46,8 +45,8 @@ class HostMethods : public ::testing::Test {
 
   HostBackend opened_ = open();
   DeviceId node_ = numa(opened_.context->topology().nearest_with_cpus(0).index);
-  std::unique_ptr<Memory> pageable_ = SmallPages::pageable(opened_.context);
-  Huge huge_{opened_.context};
+  std::unique_ptr<Memory> pageable_ = pageable_memory(opened_.context);
+  std::unique_ptr<Memory> huge_ = huge_memory(opened_.context);
   Memcpy memcpy_{opened_.context};
   HostPointerChase chase_{opened_.context};
   Gate& gate_ = *opened_.backend.gate;
@@ -164,10 +163,10 @@ TEST_F(HostMethods, AbsurdRequestIsNoMemory) {
 }
 
 TEST_F(HostMethods, HugeMemorySaysWhatItGot) {
-  if (const Support support = huge_.supports(here("huge")); !support) GTEST_SKIP() << support.reason();
+  if (const Support support = huge_->supports(here("huge")); !support) GTEST_SKIP() << support.reason();
   std::unique_ptr<Buffer> buffer;
   try {
-    buffer = huge_.allocate(here("huge"), 8 * MiB);
+    buffer = huge_->allocate(here("huge"), 8 * MiB);
   } catch (const Error& error) {
     GTEST_SKIP() << error.what();
   }

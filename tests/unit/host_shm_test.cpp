@@ -9,9 +9,9 @@
 
 #include "backend/host/allocation_methods.hpp"
 #include "backend/host/backend.hpp"
+#include "backend/host/memories.hpp"
 #include "backend/host/memory_file.hpp"
 #include "backend/host/shm_copy.hpp"
-#include "backend/host/small_pages.hpp"
 #include "base/boot_id.hpp"
 #include "base/error.hpp"
 #include "endpoints.hpp"
@@ -62,7 +62,7 @@ class ShmMessages : public ::testing::Test {
 
   HostBackend opened_ = open();
   DeviceId node_{DeviceKind::numa, opened_.context->topology().nearest_with_cpus(0).index};
-  std::unique_ptr<Memory> shm_ = SmallPages::shm(opened_.context);
+  std::unique_ptr<Memory> shm_ = shm_memory(opened_.context);
   ShmCopy method_{opened_.context};
   Gate& gate_ = *opened_.backend.gate;
 };
