@@ -1,16 +1,21 @@
 // The host's memories and methods through its gate: real bytes moved, checked, and placed where asked.
 #include <gtest/gtest.h>
 
+#include <cstring>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "backend/host/backend.hpp"
-#include "backend/host/memories.hpp"
 #include "backend/host/mapped_buffer.hpp"
 #include "backend/host/memcpy.hpp"
+#include "backend/host/memories.hpp"
 #include "backend/host/pointer_chase.hpp"
+#include "backend/host/slot_transfer.hpp"
 #include "base/error.hpp"
+#include "base/steady_clock.hpp"
 #include "endpoints.hpp"
+#include "measure/case_measurement.hpp"
 
 namespace linkscope::host {
 namespace {
@@ -101,6 +106,81 @@ TEST_F(HostMethods, CopyThatDidNotRunIsAMismatch) {
   const auto mismatch = transfer->verify(1);
   ASSERT_TRUE(mismatch.has_value());
   EXPECT_NE(mismatch->what.find("byte 100 of 4096"), std::string::npos) << mismatch->what;
+}
+
+/// Copies, and has a fault.
+class Faulty final : public SlotTransfer {
+ public:
+  enum class Fault { none, every_third_does_nothing, carries_what_was_there_first };
+  Faulty(const Flow& flow, const Arenas& arenas, Fault fault) : SlotTransfer(flow, arenas), fault_(fault) {}
+
+  void arm(std::uint64_t seed) override {
+    SlotTransfer::arm(seed);
+    stale_.clear();
+  }
+  void perform(unsigned part, std::uint64_t first, std::uint64_t repeats) noexcept override {
+    const Bytes extent = arenas().rotation.stride * arenas().rotation.slots;
+    if (stale_.empty()) stale_.assign(arenas().source->data(), arenas().source->data() + extent);
+    const bool stale = fault_ == Fault::carries_what_was_there_first;
+    const std::byte* const from = stale ? stale_.data() : arenas().source->data();
+    for (std::uint64_t i = first; i < first + repeats; ++i) {
+      if (fault_ == Fault::every_third_does_nothing && i % 3 == 2) continue;
+      sweep(part, i, 1, [&](Bytes offset, Bytes size) {
+        std::memcpy(arenas().destination->data() + offset, from + offset, size);
+      });
+    }
+  }
+
+ private:
+  Fault fault_;
+  std::vector<std::byte> stale_;
+};
+
+TEST_F(HostMethods, ATransferThatDoesNothingOrCarriesOldDataIsFoundAmongRepeats) {
+  using enum Faulty::Fault;
+  const Flow flow = copy(4096);
+  for (const std::uint64_t slots : {1U, 7U}) {
+    const Rotation rotation{4096, slots};
+    const auto source = pageable_->allocate(here(), slots * 4096);
+    const auto destination = pageable_->allocate(here(), slots * 4096);
+    for (const auto fault : {none, every_third_does_nothing, carries_what_was_there_first}) {
+      Faulty transfer(flow, {source.get(), destination.get(), rotation}, fault);
+      MeasurementSession session{{}, steady_seconds, SeedSource(1), {}};
+      const std::vector<MeasuredFlow> flows{
+          {{{&transfer}}, 4096, Role::measured, Quantity::bandwidth, "", {}}};
+      const auto measure = [&] {
+        return measure_case(session, gate_, flows, {.clock = Clock::device, .cache = Cache::warm});
+      };
+      if (fault == none) {
+        EXPECT_GT(measure().verified_bytes, 0U);
+        continue;
+      }
+      try {
+        static_cast<void>(measure());
+        ADD_FAILURE() << "fault " << static_cast<int>(fault) << " in " << slots << " slots was not found";
+      } catch (const Error& error) {
+        EXPECT_EQ(error.fault(), linkscope::Fault::mismatch) << error.what();
+      }
+    }
+  }
+}
+
+TEST_F(HostMethods, EveryThreadHasAShareAndTheRowSaysHowManyTakePart) {
+  for (const unsigned threads : {1U, 2U, 30U, 62U}) {
+    for (const Bytes bytes : {Bytes{4096}, Bytes{4099}, 1 * MiB}) {
+      Bytes next = 0;
+      for (unsigned part = 0; part < threads; ++part) {
+        const ThreadShare share = share_of(bytes, part, threads, 64);
+        EXPECT_EQ(share.offset, next);
+        EXPECT_GT(share.size, 0U) << part << " of " << threads << " in " << bytes;
+        next = share.offset + share.size;
+      }
+      EXPECT_EQ(next, bytes);
+    }
+  }
+  EXPECT_EQ(sharers(4096, 62, 64), 62U);
+  EXPECT_EQ(sharers(65536, 62, 4096), 16U) << "of 16 pages";
+  EXPECT_EQ(sharers(1, 1, 64), 1U);
 }
 
 TEST_F(HostMethods, ChaseEndsWhereItsOrderSays) {

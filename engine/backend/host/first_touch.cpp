@@ -12,6 +12,7 @@ namespace linkscope::host {
 namespace {
 
 constexpr std::uint64_t most_fresh = 1024;  // each costs system calls before every start
+constexpr Bytes smallest_page = 4096;
 
 std::optional<Bytes> find_other(const std::byte* block, Bytes bytes, int value) {
   const auto wanted = static_cast<std::byte>(value);
@@ -45,10 +46,10 @@ std::optional<Mismatch> FreshBlocks::find_wrong(std::uint64_t touched) const {
   return std::nullopt;
 }
 
-FirstTouchTransfer::FirstTouchTransfer(int node, unsigned threads, std::unique_ptr<FreshBlocks> blocks)
-    : HostTransfer(node, threads), blocks_(std::move(blocks)) {
+FirstTouchTransfer::FirstTouchTransfer(int node, std::int64_t threads, std::unique_ptr<FreshBlocks> blocks)
+    : HostTransfer(node, sharers(blocks->many().bytes, threads, smallest_page)), blocks_(std::move(blocks)) {
   own_facts().max_repeats = blocks_->many().count;
-  own_facts().setting = {{"threads", threads}};
+  own_facts().setting = {{"threads", this->threads()}};
 }
 
 void FirstTouchTransfer::arm(std::uint64_t seed) {
@@ -64,7 +65,6 @@ void FirstTouchTransfer::restore() {
 }
 
 void FirstTouchTransfer::perform(unsigned part, std::uint64_t first, std::uint64_t repeats) noexcept {
-  constexpr Bytes smallest_page = 4096;
   const auto [offset, size] = share_of(blocks_->many().bytes, part, threads(), smallest_page);
   for (std::uint64_t i = 0; i < repeats; ++i) {
     const Block block = blocks_->at(first - renewed_at_ + i);
@@ -85,7 +85,7 @@ Support HostFirstTouch::supports(const Flow& flow) const {
 
 std::unique_ptr<Transfer> HostFirstTouch::prepare(const Flow& flow, const Arenas& /*arenas*/) const {
   const int node = flow.executor.index;
-  const auto threads = static_cast<unsigned>(flow.parameters.number("threads", 1));
+  const std::int64_t threads = flow.parameters.number("threads", 1);
   return std::make_unique<FirstTouchTransfer>(node, threads, fresh_host_blocks(*context_, node, flow));
 }
 

@@ -43,10 +43,10 @@ class FreshBlocks {
   int value_ = 1;
 };
 
-/// memset of whole blocks by `threads` CPUs, each over a share of its own.
+/// memset of whole blocks by `threads` CPUs, each over whole pages of its own; by fewer where there are fewer pages.
 class FirstTouchTransfer final : public HostTransfer {
  public:
-  FirstTouchTransfer(int node, unsigned threads, std::unique_ptr<FreshBlocks> blocks);
+  FirstTouchTransfer(int node, std::int64_t threads, std::unique_ptr<FreshBlocks> blocks);
 
   void arm(std::uint64_t seed) override;
   void restore() override;

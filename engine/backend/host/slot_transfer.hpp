@@ -18,8 +18,41 @@ struct ThreadShare {
   Bytes offset = 0;
   Bytes size = 0;
 };
-/// Share `part` of `bytes` among `parts` threads, cut at multiples of `cut`.
+/// How many of `threads` have a share of `bytes` that are cut at multiples of `cut`: as many as there are pieces.
+[[nodiscard]] unsigned sharers(Bytes bytes, std::int64_t threads, Bytes cut);
+/// Share `part` of `bytes` among `parts` threads, cut at multiples of `cut`. Shares differ by one piece at most.
 [[nodiscard]] ThreadShare share_of(Bytes bytes, unsigned part, unsigned parts, Bytes cut);
+
+/// Changes a byte in each of the slots that a start takes next, which it must then have carried. One comparison after
+/// all starts cannot find a transfer that does nothing where others take the same slot, nor one that delivers what the
+/// source held when an earlier one ran.
+class StartCheck {
+ public:
+  /// The arenas' buffers outlive it, and the CPU loads and stores them. Without a destination it does nothing.
+  StartCheck(const Arenas& arenas, Bytes bytes);
+
+  /// Before a start whose transfers are counted from `first`; the arenas hold the pattern of `seed`.
+  void change(std::uint64_t seed, std::uint64_t first);
+  /// After the start, once `done` transfers have ended: what a transfer left out. The bytes are as before.
+  [[nodiscard]] std::optional<Mismatch> check(std::uint64_t done);
+  /// The arenas were filled anew.
+  void forget() { changed_.clear(); }
+
+ private:
+  struct Changed {
+    Bytes at = 0;
+    std::uint64_t transfer = 0;
+    std::byte held{};     ///< by the pattern
+    std::byte carried{};  ///< what the transfer shall deliver
+    std::byte before{};   ///< in the destination
+  };
+  void put_back();
+
+  Arenas arenas_;
+  Bytes bytes_;
+  std::uint64_t drawn_ = 0;  ///< places
+  std::vector<Changed> changed_;
+};
 
 /// Each thread works on one contiguous share of every slot, cut at cache lines; slot follows slot, round and round.
 /// Derive, and hand sweep() the work on one share.
@@ -28,6 +61,8 @@ class SlotTransfer : public HostTransfer {
   SlotTransfer(const Flow& flow, const Arenas& arenas);
 
   void arm(std::uint64_t seed) override;
+  void restore() override;
+  void rethrow() override;
   [[nodiscard]] std::optional<Mismatch> verify(std::uint64_t seed) const override {
     return check_.verify(seed, done());
   }
@@ -54,6 +89,8 @@ class SlotTransfer : public HostTransfer {
   Arenas arenas_;
   Bytes bytes_;
   CopyCheck check_;
+  StartCheck start_check_;
+  std::uint64_t seed_ = 0;
 };
 
 template <class Work>
