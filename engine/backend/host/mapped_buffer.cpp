@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/error.hpp"
+#include "base/steady_clock.hpp"
 
 namespace linkscope::host {
 
@@ -66,7 +67,18 @@ MappedBuffer::MappedBuffer(std::shared_ptr<HostContext> context, const Endpoint&
       context_(std::move(context)),
       mapping_(std::move(mapping)),
       remark_(std::move(remark)),
-      huge_share_(huge_share) {}
+      huge_share_(huge_share),
+      looked_up_at_(steady_seconds()) {}
+
+/// khugepaged looks around every 10 s, unless it is told otherwise.
+double MappedBuffer::huge_share() const {
+  constexpr Seconds fresh = 10;
+  if (steady_seconds() - looked_up_at_ > fresh) {
+    huge_share_ = mapping_.huge_share();
+    looked_up_at_ = steady_seconds();
+  }
+  return huge_share_;
+}
 
 std::string MappedBuffer::residence() const {
   std::vector<std::string> parts;
@@ -83,8 +95,8 @@ std::string MappedBuffer::residence() const {
   }
   if (mapping_.pages() == Pages::huge_tlb) {
     parts.emplace_back("from the huge page pool");
-  } else if (huge_share_ > 0) {
-    parts.push_back(percent(huge_share_) + " in transparent huge pages [huge-pages]");
+  } else if (const double share = huge_share(); share > 0) {
+    parts.push_back(percent(share) + " in transparent huge pages [huge-pages]");
   }
   return join(parts);
 }

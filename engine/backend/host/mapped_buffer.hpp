@@ -25,11 +25,13 @@ class MappedBuffer final : public HostBuffer {
  private:
   MappedBuffer(std::shared_ptr<HostContext> context, const Endpoint& where, Bytes bytes, PageMapping mapping,
                std::string remark, double huge_share);
+  [[nodiscard]] double huge_share() const;
 
   std::shared_ptr<HostContext> context_;
   PageMapping mapping_;
-  std::string remark_;  // of the allocation
-  double huge_share_;   // found then: asking again costs more than a small case takes
+  std::string remark_;            // of the allocation
+  mutable double huge_share_;     // changes as khugepaged goes on
+  mutable Seconds looked_up_at_;  // asking again costs more than a small case takes
 };
 
 /// Whether pages can be placed as `where` says: what pageable and huge memory have in common.
