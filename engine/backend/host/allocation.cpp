@@ -41,7 +41,7 @@ class HostAllocation : public Allocation {
   Bytes bytes_;
 };
 
-class Malloc final : public HostAllocation {
+class Malloc : public HostAllocation {
  public:
   using HostAllocation::HostAllocation;
 
@@ -52,15 +52,15 @@ class Malloc final : public HostAllocation {
     }
     return 0;
   }
-  [[nodiscard]] int give_back(std::span<const Block> blocks) noexcept override {
+  [[nodiscard]] int give_back(std::span<const Block> blocks) noexcept final {
     for (const Block block : blocks) std::free(block);
     return 0;
   }
 };
 
-class AdvisedHuge final : public HostAllocation {
+class AdvisedHuge final : public Malloc {
  public:
-  explicit AdvisedHuge(Bytes bytes) : HostAllocation(whole_pages(bytes, Pages::transparent_huge)) {}
+  explicit AdvisedHuge(Bytes bytes) : Malloc(whole_pages(bytes, Pages::transparent_huge)) {}
 
   [[nodiscard]] int take(std::span<Block> blocks) noexcept override {
     for (Block& block : blocks) {
@@ -70,33 +70,9 @@ class AdvisedHuge final : public HostAllocation {
     }
     return 0;
   }
-  [[nodiscard]] int give_back(std::span<const Block> blocks) noexcept override {
-    for (const Block block : blocks) std::free(block);
-    return 0;
-  }
 
  private:
   Bytes page_ = huge_page_bytes();
-};
-
-class HugePool final : public HostAllocation {
- public:
-  explicit HugePool(Bytes bytes) : HostAllocation(whole_pages(bytes, Pages::huge_tlb)) {}
-
-  [[nodiscard]] int take(std::span<Block> blocks) noexcept override {
-    for (Block& block : blocks) {
-      void* at =
-          mmap(nullptr, size(), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_HUGETLB, -1, 0);
-      if (at == MAP_FAILED) return errno;
-      block = static_cast<Block>(at);
-    }
-    return 0;
-  }
-  [[nodiscard]] int give_back(std::span<const Block> blocks) noexcept override {
-    int code = 0;
-    for (const Block block : blocks) code = munmap(block, size()) == 0 ? code : errno;
-    return code;
-  }
 };
 
 class FreshPages final : public HostAllocation {
@@ -218,7 +194,7 @@ BlockCount host_blocks_to_hold(const MemoryTraits& memory, Bytes bytes, std::opt
 
 std::unique_ptr<Allocation> allocate_on_host(const MemoryTraits& memory, const BlockCount& many, int node) {
   const Pages pages = pages_of(memory, many, node);
-  if (pages == Pages::huge_tlb) return std::make_unique<HugePool>(many.bytes);
+  if (pages == Pages::huge_tlb) return std::make_unique<FreshPages>(many.bytes, pages, std::nullopt);
   if (pages == Pages::transparent_huge) return std::make_unique<AdvisedHuge>(many.bytes);
   return std::make_unique<Malloc>(many.bytes);
 }
