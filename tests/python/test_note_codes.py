@@ -28,6 +28,7 @@ def test_a_text_has_its_code_however_it_is_worded(code: str) -> None:
         ("nvls-off", "nccl 2.28.9, NCCL_NVLS_ENABLE=0, NVLink SHARP off"),
         ("no-peer-access", "gpu:0 has no peer access to gpu:1"),
         ("launch-inside", "not held back by a gate: launch cost is inside"),
+        ("launch-inside", "enqueued after the gate: launch cost is inside"),
         ("huge-pages", "source: 100 % in transparent huge pages"),
         ("few-samples", "only 3 samples: the interval is their range, its confidence below 95 %"),
     ],

@@ -13,7 +13,7 @@ _BEFORE = {
     NVLS_NONE: "no NVLink SHARP",
     NVLS_OFF: "NCCL_NVLS_ENABLE=0",
     NO_PEER_ACCESS: "no peer access",
-    LAUNCH_INSIDE: "not held back",
+    LAUNCH_INSIDE: "launch cost is inside",
     HUGE_PAGES: "in transparent huge",
     FEW_SAMPLES: "the interval is their range",
 }

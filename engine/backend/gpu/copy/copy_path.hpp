@@ -50,6 +50,7 @@ void settle_caches(const Arenas& arenas);
 /// Where the system says the pages of either end are, for the row's notes; those that are as asked are left out.
 [[nodiscard]] std::vector<std::string> residences(const Arenas& arenas);
 /// What the row says of a transfer that is enqueued behind an open gate.
-inline constexpr const char* launch_cost_inside = "enqueued after the gate: launch cost is inside";
+inline constexpr const char* launch_cost_inside =
+    "enqueued after the gate: launch cost is inside [launch-inside]";
 
 }  // namespace linkscope::gpu
