@@ -1,8 +1,6 @@
 // Names, kinds and packets of algorithms.
 #include "collective/algorithm.hpp"
 
-#include "base/error.hpp"
-
 namespace linkscope::direct {
 namespace {
 
@@ -14,20 +12,10 @@ constexpr Bytes most_for_many_sets = Bytes{64} << 20U;
 
 }  // namespace
 
-std::optional<Algorithm> read_algorithm(const std::string& word) {
-  if (word == "auto") return std::nullopt;
-  std::string known = "auto";
-  for (const AlgorithmRow& row : all_algorithms) {
-    if (word == row.name) return row.algorithm;
-    known += ", " + std::string(row.name);
-  }
-  throw Error(Fault::bad_input, "parameter algorithm: '" + word + "' is none of " + known);
-}
-
 std::string no_such(const CollectiveShape& shape, Algorithm algorithm) {
   const Kind kind = shape.kind;
   const AlgorithmRow& row = row_of(algorithm);
-  const std::string what = std::string(name_of(kind)) + " by " + std::string(row.name) + ": ";
+  const std::string what = std::string(name_of(kind)) + " by " + std::string(name_of(algorithm)) + ": ";
   if (kind == Kind::barrier)
     return algorithm == Algorithm::one_shot ? "" : what + "a barrier moves nothing, it is one-shot";
   const bool divides = kind == Kind::all_reduce || kind == Kind::reduce || kind == Kind::broadcast;

@@ -6,6 +6,7 @@
 #include <string>
 #include <string_view>
 
+#include "collective/direct_options.hpp"
 #include "collective/kernels/packet_kernels.hpp"
 #include "collective/kernels/peer_kernels.hpp"
 #include "model/collective.hpp"
@@ -33,7 +34,6 @@ enum class Family { peers, packets, pushes, rings };
 
 struct AlgorithmRow {
   Algorithm algorithm;
-  std::string_view name;
   Family family;
   std::optional<Format> format = {};  ///< of packets
   Trips trips = Trips::one;
@@ -42,21 +42,28 @@ struct AlgorithmRow {
 
 /// In the order of their numbers.
 inline constexpr AlgorithmRow all_algorithms[] = {
-    {Algorithm::one_shot, "one-shot", Family::peers},
-    {Algorithm::two_shot, "two-shot", Family::peers, {}, Trips::one, Division::two_shot},
-    {Algorithm::one_shot_ll, "one-shot-ll", Family::packets, Format::pairs},
-    {Algorithm::two_shot_ll, "two-shot-ll", Family::packets, Format::pairs, Trips::two},
-    {Algorithm::one_shot_ll128, "one-shot-ll128", Family::packets, Format::lines},
-    {Algorithm::two_shot_ll128, "two-shot-ll128", Family::packets, Format::lines, Trips::two},
-    {Algorithm::two_shot_push, "two-shot-push", Family::pushes},
-    {Algorithm::ring, "ring", Family::rings}};
+    {Algorithm::one_shot, Family::peers},
+    {Algorithm::two_shot, Family::peers, {}, Trips::one, Division::two_shot},
+    {Algorithm::one_shot_ll, Family::packets, Format::pairs},
+    {Algorithm::two_shot_ll, Family::packets, Format::pairs, Trips::two},
+    {Algorithm::one_shot_ll128, Family::packets, Format::lines},
+    {Algorithm::two_shot_ll128, Family::packets, Format::lines, Trips::two},
+    {Algorithm::two_shot_push, Family::pushes},
+    {Algorithm::ring, Family::rings}};
 
 constexpr const AlgorithmRow& row_of(Algorithm algorithm) {
   return all_algorithms[static_cast<std::size_t>(algorithm)];
 }
 
-/// Nothing for "auto". Throws Error{bad_input} for a word that names none.
-std::optional<Algorithm> read_algorithm(const std::string& word);
+/// "two-shot-ll128".
+constexpr std::string_view name_of(Algorithm algorithm) {
+  return parameter::algorithm.word_at(static_cast<std::size_t>(algorithm) + 1);
+}
+/// The algorithm that a plan names; nothing for "auto".
+inline std::optional<Algorithm> named_algorithm(const Parameters& parameters) {
+  const int word = parameters.choice<int>(parameter::algorithm);
+  return word == 0 ? std::nullopt : std::optional(static_cast<Algorithm>(word - 1));
+}
 
 /// Returns why that collective has no such algorithm, empty where it has one.
 std::string no_such(const CollectiveShape& shape, Algorithm algorithm);

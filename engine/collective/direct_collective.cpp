@@ -1,55 +1,19 @@
-// Which flows direct-collective supports, and who makes them ready.
+// Which flows direct-collective supports.
 #include "collective/direct_collective.hpp"
 
+#include <string>
 #include <utility>
 
-#include "backend/gpu/context.hpp"
-#include "backend/gpu/ipc/mapping.hpp"
-#include "base/error.hpp"
-#include "collective/direct_communicator.hpp"
 #include "collective/launch_choice.hpp"
 #include "model/collective.hpp"
 
 namespace linkscope::direct {
+namespace {
 
-DirectCollective::DirectCollective(std::shared_ptr<gpu::GpuContext> context)
-    : ClassMethod(
-          {"direct-collective",
-           "collectives by kernels that load from and store to the other GPUs' memory, one on each GPU",
-           Quantity::bandwidth, direct_collective_traits}),
-      context_(std::move(context)),
-      mappings_(std::make_shared<gpu::IpcMappings>(context_)),
-      retired_(std::make_shared<RetiredWorkspaces>()) {}
-
-DirectCollective::DirectCollective(const DirectCollective& other, const StressOptions& stress)
-    : ClassMethod(other.spec()),
-      context_(other.context_),
-      mappings_(other.mappings_),
-      retired_(other.retired_),
-      stress_(stress) {}
-
-std::function<void()> DirectCollective::free_retired() const {
-  return [retired = retired_] { retired->clear(); };
-}
-
-Quantity DirectCollective::quantity_of(const Flow& flow) const {
-  return flow.parameters.word("collective", "") == "barrier" ? Quantity::latency : Quantity::bandwidth;
-}
-
-std::map<std::string, std::string> DirectCollective::parameters() const {
-  auto all = collective_parameters();
-  all.merge(choice_parameters());
-  all.merge(form_parameters());
-  return all;
-}
-
-Support DirectCollective::available() const {
-  return context_->device_count() > 0 ? Support::yes() : Support::no(context_->problem());
-}
-
-Support DirectCollective::supports(const Flow& flow) const {
+/// The same in every process: DirectCommunicator decides what depends on the GPUs that a process sees.
+Support supports(const Flow& flow, const StressOptions& stress) {
   const CollectiveShape shape = CollectiveShape::of(flow);
-  static_cast<void>(DirectOptions::of(flow.parameters));  // throws for what means nothing
+  const DirectOptions options = DirectOptions::of(flow.parameters);
   if (shape.members < 2 || shape.members > most_members) {
     return Support::no("direct-collective has 2 to " + std::to_string(most_members) + " members, not " +
                        std::to_string(shape.members));
@@ -61,26 +25,46 @@ Support DirectCollective::supports(const Flow& flow) const {
   if (shape.accumulates() && shape.kind != CollectiveKind::all_reduce)
     return Support::no("direct-collective has no " + std::string(name_of(shape.kind)) +
                        " in place: members may overwrite what others have yet to load");
-  if (shape.accumulates() && DirectOptions::of(flow.parameters).recorded > 1)
+  if (shape.accumulates() && options.recorded > 1)
     return Support::no(
-        "all-reduce in place works on its own results: of a graph of several calls none could be "
-        "checked, recorded: 1 can be");
-  if (stress_.self_check == SelfCheck::on && (shape.type != ElementType::int32 || shape.place == InPlace::in))
+        "all-reduce in place works on its own results: of a graph of several calls none could be checked, "
+        "recorded: 1 can be");
+  if (stress.self_check == SelfCheck::on && (shape.type != ElementType::int32 || shape.place == InPlace::in))
     return Support::no("a self-check is of int32, out of place");
-  const auto algorithm = read_algorithm(flow.parameters.word("algorithm", "auto"));
+  const auto algorithm = named_algorithm(flow.parameters);
   if (!algorithm) return Support::yes();
   std::string reason = no_such(shape, *algorithm);
   return reason.empty() ? Support::yes() : Support::no(std::move(reason));
 }
 
-std::unique_ptr<PreparedParts> DirectCollective::assemble(const Flow& flow,
-                                                          const std::vector<LocalPart>& own) const {
+}  // namespace
+
+std::unique_ptr<PreparedParts> DirectAssembler::operator()(const Flow& flow,
+                                                           const std::vector<LocalPart>& own) const {
   if (own.empty()) return std::make_unique<NoParts>();
-  return std::make_unique<DirectCommunicator>(context_, mappings_, retired_, flow, own, stress_);
+  return std::make_unique<DirectCommunicator>(gpus, mappings, retired, flow, own, stress);
 }
 
-std::unique_ptr<Transfer> DirectCollective::prepare(const Flow& /*flow*/, const Arenas& /*arenas*/) const {
-  throw Error(Fault::unsupported, "direct-collective needs members");
+Method direct_collective(const DirectAssembler& assembler) {
+  Method row{
+      .spec = {"direct-collective",
+               "collectives by kernels that load from and store to the other GPUs' memory, one on each GPU",
+               Quantity::bandwidth, direct_collective_traits},
+      .parameters = collective_parameters()};
+  row.parameters.insert(row.parameters.end(),
+                        {parameter::form, parameter::recorded, parameter::algorithm, parameter::blocks,
+                         parameter::threads, parameter::chunk, parameter::dependent_launch});
+  row.available = [gpus = assembler.gpus] {
+    return gpus->device_count() > 0 ? Support::yes() : Support::no(gpus->problem());
+  };
+  row.supports = [stress = assembler.stress](const Flow& flow) { return supports(flow, stress); };
+  row.quantity_of = [](const Flow& flow) {
+    const auto kind = flow.parameters.choice<CollectiveKind>(collective_kind);
+    return kind == CollectiveKind::barrier ? Quantity::latency : Quantity::bandwidth;
+  };
+  row.parts = collective_parts;
+  row.assemble = assembler;
+  return row;
 }
 
 }  // namespace linkscope::direct

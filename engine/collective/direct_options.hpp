@@ -1,13 +1,12 @@
-// DirectOptions: how the calls of a direct collective are made; StressOptions: how tests stress them.
+// The parameters of direct-collective beside those of every collective; StressOptions: what tests set beside them.
 #pragma once
 
 #include <cstdint>
-#include <map>
-#include <string>
 
 #include "base/units.hpp"
+#include "collective/kernels/packet_kernels.hpp"
 #include "collective/protocol/workspace.hpp"
-#include "model/flow.hpp"
+#include "model/parameter.hpp"
 
 namespace linkscope::direct {
 
@@ -15,12 +14,49 @@ namespace linkscope::direct {
 /// calls of a start; its blocks go on to the next call when their part of one is complete.
 enum class LaunchMode { eager, graph, in_kernel };
 
+namespace parameter {
+
+inline constexpr Parameter form =
+    word("form", "eager|graph|in-kernel",
+         "eager: a launch for each call; graph: calls recorded once, launched as a graph; in-kernel: one "
+         "launch makes "
+         "all calls of a start, each member's blocks waiting for the same blocks of the others");
+inline constexpr Parameter recorded = integer("recorded", "calls that one graph holds", 1, 64, 1);
+/// In the order of Algorithm, behind auto.
+inline constexpr Parameter algorithm =
+    word("algorithm",
+         "auto|one-shot|two-shot|one-shot-ll|two-shot-ll|one-shot-ll128|two-shot-ll128|two-shot-push|ring",
+         "auto: measured; rows number the others from 0 in their order");
+inline constexpr Parameter blocks = integer(
+    "blocks", "blocks of each kernel, all resident at once; measured where not given", 1, most_blocks);
+inline constexpr Parameter threads =
+    integer("threads", "threads per block, a multiple of 32; measured where not given", 32, packet_threads);
+inline constexpr Parameter chunk = integer(
+    "chunk",
+    "bytes that two-shot-push and ring store between flags, a multiple of 16; measured where not given",
+    vector_bytes, MiB);
+/// In the order of DependentLaunch, and measured.
+inline constexpr Parameter dependent_launch =
+    optional_word("dependent_launch", "complete|programmatic|early|measured",
+                  "when a call's kernel may start on the GPU, to wait there for the end of the one before "
+                  "it: complete: at that end; "
+                  "programmatic: when that one has begun; early: when that one has been sent to the GPU; "
+                  "measured: all three; where "
+                  "not given, programmatic if there is such, a launch follows another and each member has a "
+                  "GPU of its own, else "
+                  "complete; rows number them from 0");
+
+}  // namespace parameter
+
+/// How the calls of a direct collective are launched.
 struct DirectOptions {
   LaunchMode launching = LaunchMode::eager;
   std::uint64_t recorded = 1;  ///< calls that one graph holds
 
-  /// Throws Error{bad_input} for what means nothing.
-  static DirectOptions of(const Parameters& parameters);
+  static DirectOptions of(const Parameters& parameters) {
+    return {parameters.choice<LaunchMode>(parameter::form),
+            static_cast<std::uint64_t>(parameters.number(parameter::recorded))};
+  }
 };
 
 /// Options that no plan can set: tests make a method with them. The defaults are every run's.
@@ -30,8 +66,5 @@ struct StressOptions {
   Seconds wait_limit = 10;  ///< how long a kernel waits for a member before all give up
   Seconds jitter = 0;       ///< calls begin up to about this much later, by chance: members, and threads
 };
-
-/// What form and recorded mean, for the catalog.
-std::map<std::string, std::string> form_parameters();
 
 }  // namespace linkscope::direct

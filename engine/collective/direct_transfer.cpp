@@ -29,8 +29,8 @@ DirectTransfer::DirectTransfer(std::shared_ptr<gpu::GpuContext> context,
       index_(index),
       arenas_(arenas),
       space_(space),
-      peer_buffers_(std::move(peer_buffers)),
-      check_(plan_->shape, index, arenas) {
+      peer_buffers_(std::move(peer_buffers)) {
+  set_check(std::make_unique<CollectiveCheck>(plan_->shape, index, arenas));
   context_->use(device());
   for (const LaunchChoice& choice : plan_->choices) {
     context_->load(device(), {kernel_of(choice)});
@@ -166,17 +166,16 @@ void DirectTransfer::enqueue(gpuStream_t stream, std::uint64_t repeats) {
 }
 
 void DirectTransfer::arm(std::uint64_t seed) {
-  check_.arm(seed);
+  Transfer::arm(seed);
+  set_transfers(1);  // there is one slot
   space_.forget_self_checks();
 }
-
-void DirectTransfer::restore() { check_.restore(1); }
 
 std::optional<Mismatch> DirectTransfer::verify(std::uint64_t seed) const {
   const Workspace::Notices notices = space_.notices();
   if (auto lost = lost_member(notices)) return lost;
   if (plan_->stress.self_check == SelfCheck::on) return verify_self_check(notices);
-  return check_.verify(seed, 1);
+  return Transfer::verify(seed);
 }
 
 std::optional<Mismatch> DirectTransfer::fault() const {
@@ -207,13 +206,13 @@ std::optional<Mismatch> DirectTransfer::verify_self_check(const Workspace::Notic
 
 Bytes DirectTransfer::verified_bytes() const {
   return plan_->stress.self_check == SelfCheck::on ? space_.notices().checked * plan_->shape.element_bytes()
-                                                   : check_.verified_bytes(1);
+                                                   : Transfer::verified_bytes();
 }
 
 void DirectTransfer::use(const Setting& setting) { choose(LaunchChoice::from(setting)); }
 
 std::vector<std::string> DirectTransfer::notes() const {
-  std::vector<std::string> notes{"algorithm " + std::string(row_of(choice_.algorithm).name)};
+  std::vector<std::string> notes{"algorithm " + std::string(name_of(choice_.algorithm))};
   if (plan_->form.launching != LaunchMode::in_kernel)
     notes.push_back("dependent launch: " + std::string(name_of(choice_.dependent)));
   if (plan_->stress.self_check == SelfCheck::on)

@@ -39,13 +39,11 @@ class DirectTransfer final : public gpu::GpuTransfer {
   void enqueue(gpuStream_t stream, std::uint64_t repeats) override;
 
   void arm(std::uint64_t seed) override;
-  void restore() override;
   /// Names the member that did not come, where one did not.
   [[nodiscard]] std::optional<Mismatch> verify(std::uint64_t seed) const override;
   /// The same, and throws where a self-check has found wrong elements.
   [[nodiscard]] std::optional<Mismatch> fault() const override;
   [[nodiscard]] Bytes verified_bytes() const override;
-  void flush() override { check_.flush(); }
 
   /// Empties the workspace: all members do before the next start.
   void use(const Setting& setting) override;
@@ -74,7 +72,6 @@ class DirectTransfer final : public gpu::GpuTransfer {
   Arenas arenas_;
   const MemberWorkspace& space_;
   PeerBuffers peer_buffers_;
-  CollectiveCheck check_;
   LaunchChoice choice_;
   const void* kernel_ = nullptr;
   std::variant<PacketWork, PeerWork, PushWork, RingWork> work_;

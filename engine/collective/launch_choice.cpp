@@ -58,7 +58,7 @@ Bytes bytes_sent(const CollectiveShape& shape, Algorithm algorithm) {
 /// Returns why the algorithm cannot be used at all, empty where it can.
 std::string refusal(const CollectiveShape& shape, const DeviceLimits& limits, Algorithm algorithm) {
   if (std::string reason = no_such(shape, algorithm); !reason.empty()) return reason;
-  const std::string name(row_of(algorithm).name);
+  const std::string name(name_of(algorithm));
   const auto format = row_of(algorithm).format;
   if (!format) {
     if (shape.kind == CollectiveKind::barrier || limits.peers) return "";
@@ -187,26 +187,19 @@ std::vector<LaunchChoice> grids(const CollectiveShape& shape, const DeviceLimits
   return choices;
 }
 
-unsigned number(const Parameters& parameters, const char* name, unsigned otherwise, unsigned most) {
-  const std::int64_t value = parameters.number(name, otherwise);
-  if (value >= 1 && std::cmp_less_equal(value, most)) return static_cast<unsigned>(value);
-  throw Error(Fault::bad_input, std::string("parameter ") + name + ": 1 to " + std::to_string(most));
-}
-
-/// A number that has to be a multiple of `step`.
-unsigned multiple(const Parameters& parameters, const char* name, unsigned otherwise, unsigned most,
-                  unsigned step) {
-  const unsigned value = number(parameters, name, otherwise, most);
-  if (value % step == 0) return value;
-  throw Error(Fault::bad_input, std::string("parameter ") + name + ": a multiple of " + std::to_string(step));
+/// The number that the plan gives, a multiple of `step`, or `otherwise`.
+unsigned given(const Parameters& parameters, const Parameter& parameter, Bytes otherwise, unsigned step = 1) {
+  const auto value = parameters.given_number(parameter).value_or(static_cast<std::int64_t>(otherwise));
+  if (value % step == 0) return static_cast<unsigned>(value);
+  throw Error(Fault::bad_input,
+              "parameter " + std::string(parameter.name) + ": a multiple of " + std::to_string(step));
 }
 
 /// `choice` as parameters blocks, threads and chunk have it.
 LaunchChoice fixed(LaunchChoice choice, const Parameters& parameters) {
-  choice.threads = multiple(parameters, "threads", choice.threads, packet_threads, warp);
-  choice.blocks = number(parameters, "blocks", choice.blocks, most_blocks);
-  if (choice.chunk != 0)
-    choice.chunk = multiple(parameters, "chunk", static_cast<unsigned>(choice.chunk), MiB, vector_bytes);
+  choice.threads = given(parameters, parameter::threads, choice.threads, warp);
+  choice.blocks = given(parameters, parameter::blocks, choice.blocks);
+  if (choice.chunk != 0) choice.chunk = given(parameters, parameter::chunk, choice.chunk, vector_bytes);
   return choice;
 }
 
@@ -218,7 +211,7 @@ std::string refusal(const CollectiveShape& shape, const DeviceLimits& limits, co
            " blocks at most: they wait for one another, so all must run at once";
   const auto chunking = chunking_of(shape, family);
   if (!chunking) return "";
-  const std::string name(row_of(choice.algorithm).name);
+  const std::string name(name_of(choice.algorithm));
   if (choice.blocks % chunking->blocks_each != 0)
     return name + " takes an even number of blocks: they work in pairs";
   if (choice.blocks / chunking->blocks_each * choice.chunk * chunking->places <= most_chunk_staging)
@@ -229,28 +222,26 @@ std::string refusal(const CollectiveShape& shape, const DeviceLimits& limits, co
 /// Returns those that parameter dependent_launch asks for, best guess first; the same in every process.
 std::vector<DependentLaunch> dependent_launches(const DeviceLimits& limits, const Parameters& parameters) {
   using enum DependentLaunch;
-  const std::string word = parameters.word("dependent_launch", "");
+  constexpr int measured = 3;  // the word behind those of DependentLaunch
+  const auto word = parameters.given_choice<int>(parameter::dependent_launch);
   const DirectOptions form = DirectOptions::of(parameters);
   const bool single = form.launching == LaunchMode::in_kernel;
   const bool alone =
       form.launching == LaunchMode::graph && form.recorded == 1;  // a graph's end is waited for
   const bool has_any = limits.programmatic && !single;
-  if (word == "complete") return {complete};
-  if (word.empty()) return {has_any && !alone && !limits.shared ? programmatic : complete};
-  if (word == "measured") {
+  if (!word) return {has_any && !alone && !limits.shared ? programmatic : complete};
+  if (*word == measured) {
     if (!has_any) return {complete};
     return limits.shared ? std::vector{programmatic, complete} : std::vector{programmatic, early, complete};
   }
-  if (word != "programmatic" && word != "early")
-    throw Error(Fault::bad_input, "parameter dependent_launch: '" + word +
-                                      "' is none of complete, programmatic, early, measured");
+  const auto wanted = static_cast<DependentLaunch>(*word);
+  if (wanted == complete) return {complete};
   if (single) throw Error(Fault::unsupported, "form in-kernel makes one launch: none depends on it");
   if (!limits.programmatic)
     throw Error(
         Fault::unsupported,
         "programmatic dependent launches need CUDA 12.3 and compute capability 9.0 on every member's GPU");
-  if (word == "programmatic") return {programmatic};
-  if (!limits.shared) return {early};
+  if (wanted == programmatic || !limits.shared) return {wanted};
   throw Error(Fault::unsupported,
               "early dependent launches need a GPU for each member: kernels that wait for "
               "their turn could keep out another member's");
@@ -265,18 +256,6 @@ DeviceLimits narrowed(DeviceLimits limits, DependentLaunch dependent) {
 }  // namespace
 
 static_assert(packet_threads == peer_threads && packet_threads == chunk_threads);
-
-std::string_view name_of(DependentLaunch dependent) {
-  switch (dependent) {
-    case DependentLaunch::complete:
-      return "complete";
-    case DependentLaunch::programmatic:
-      return "programmatic";
-    case DependentLaunch::early:
-      return "early";
-  }
-  return "";
-}
 
 unsigned crowd(const DeviceLimits& limits, DependentLaunch dependent) {
   return limits.shared && dependent != DependentLaunch::complete ? 2 : 1;
@@ -304,7 +283,7 @@ LaunchChoice LaunchChoice::from(const Setting& setting) {
 
 std::vector<LaunchChoice> choices_for(const CollectiveShape& shape, const DeviceLimits& limits,
                                       const Parameters& parameters) {
-  const auto named = read_algorithm(parameters.word("algorithm", "auto"));
+  const auto named = named_algorithm(parameters);
   const std::vector<DependentLaunch> launches = dependent_launches(limits, parameters);
   std::vector<LaunchChoice> choices;
   std::string reasons;
@@ -338,10 +317,10 @@ namespace {
 
 /// Returns the most bytes that a grid of add_chunk_grids, or one that parameters fix, can need.
 Bytes chunk_staging(const Chunking& chunking, const Parameters& parameters) {
-  const unsigned blocks = number(parameters, "blocks", most_blocks, most_blocks);
-  const unsigned chunk = number(parameters, "chunk", static_cast<unsigned>(chunking.most()), MiB);
+  const unsigned blocks = given(parameters, parameter::blocks, most_blocks);
+  const unsigned chunk = given(parameters, parameter::chunk, chunking.most());
   Bytes bytes = Bytes{std::max(blocks / chunking.blocks_each, 1U)} * chunk;
-  if (parameters.number("blocks", 0) == 0 && parameters.number("chunk", 0) == 0)
+  if (!parameters.sets(parameter::blocks) && !parameters.sets(parameter::chunk))
     bytes = std::min(bytes, chunking.share + chunking.most());  // no worker is without a chunk
   return std::min(bytes * chunking.places, most_chunk_staging);
 }
@@ -349,7 +328,7 @@ Bytes chunk_staging(const Chunking& chunking, const Parameters& parameters) {
 }  // namespace
 
 Bytes staging_bytes(const CollectiveShape& shape, const Parameters& parameters) {
-  const auto named = read_algorithm(parameters.word("algorithm", "auto"));
+  const auto named = named_algorithm(parameters);
   const DeviceLimits anywhere{.most_blocks = most_blocks, .lines = true, .peers = true};
   Bytes most = 0;
   for (const AlgorithmRow& row : all_algorithms) {
@@ -361,23 +340,6 @@ Bytes staging_bytes(const CollectiveShape& shape, const Parameters& parameters) 
                                    : staging_of(shape, algorithm).bytes(shape.members));
   }
   return most;
-}
-
-std::map<std::string, std::string> choice_parameters() {
-  return {
-      {"algorithm",
-       "auto (default: measured), one-shot, two-shot, one-shot-ll, two-shot-ll, one-shot-ll128, "
-       "two-shot-ll128, two-shot-push, ring; rows number them from 0 in that order"},
-      {"blocks", "blocks of each kernel, all resident at once; default: measured"},
-      {"threads", "threads per block, a multiple of 32 up to 512; default: measured"},
-      {"chunk",
-       "bytes that two-shot-push and ring store between flags, a multiple of 16 up to 1 MiB; default: "
-       "measured"},
-      {"dependent_launch",
-       "when a call's kernel may start on the GPU, to wait there for the end of the one before it: complete: "
-       "at that end; programmatic: when that one has begun; early: when that one has been sent to the GPU; "
-       "measured: all three; default: programmatic where there is such, a launch follows another and each "
-       "member has a GPU of its own, else complete; rows number them from 0"}};
 }
 
 }  // namespace linkscope::direct

@@ -1,8 +1,6 @@
 // LaunchChoice: an algorithm and how it is launched; which are worth measuring on members' GPUs.
 #pragma once
 
-#include <map>
-#include <string>
 #include <string_view>
 #include <vector>
 
@@ -38,7 +36,9 @@ struct LaunchChoice {
 };
 
 /// "programmatic".
-std::string_view name_of(DependentLaunch dependent);
+constexpr std::string_view name_of(DependentLaunch dependent) {
+  return parameter::dependent_launch.word_at(static_cast<std::size_t>(dependent));
+}
 
 /// Kernels of one member that may be on its GPU at once and count where members share it: those that wait for their
 /// predecessor's end could keep out another member's kernel, for which that predecessor waits.
@@ -52,8 +52,5 @@ std::vector<LaunchChoice> choices_for(const CollectiveShape& shape, const Device
 
 /// Bytes of staging that any of the choices can need, whatever the GPUs.
 Bytes staging_bytes(const CollectiveShape& shape, const Parameters& parameters);
-
-/// What those parameters mean, for the catalog.
-std::map<std::string, std::string> choice_parameters();
 
 }  // namespace linkscope::direct

@@ -2,9 +2,7 @@
 #include "model/collective.hpp"
 
 #include <algorithm>
-#include <array>
 #include <bit>
-#include <iterator>
 #include <limits>
 #include <string>
 #include <utility>
@@ -15,40 +13,6 @@ namespace linkscope {
 namespace {
 
 using Kind = CollectiveKind;
-using Type = ElementType;
-
-constexpr std::array<std::pair<std::string_view, Kind>, 7> kinds{{{"all-reduce", Kind::all_reduce},
-                                                                  {"reduce", Kind::reduce},
-                                                                  {"broadcast", Kind::broadcast},
-                                                                  {"reduce-scatter", Kind::reduce_scatter},
-                                                                  {"all-gather", Kind::all_gather},
-                                                                  {"all-to-all", Kind::all_to_all},
-                                                                  {"barrier", Kind::barrier}}};
-constexpr std::array<std::pair<std::string_view, Type>, 4> types{{{"float32", Type::float32},
-                                                                  {"float16", Type::float16},
-                                                                  {"bfloat16", Type::bfloat16},
-                                                                  {"int32", Type::int32}}};
-
-template <class List>
-auto read(const List& list, const std::string& parameter, const std::string& word) {
-  const auto found =
-      std::find_if(list.begin(), list.end(), [&](const auto& one) { return one.first == word; });
-  if (found != list.end()) return found->second;
-  std::string known;
-  for (const auto& [name, value] : list) known += (known.empty() ? "" : ", ") + std::string(name);
-  throw Error(Fault::bad_input, "parameter " + parameter + ": '" + word + "' is none of " + known);
-}
-
-template <class List, class Value>
-std::string_view name_in(const List& list, Value value) {
-  return std::find_if(list.begin(), list.end(), [&](const auto& one) { return one.second == value; })->first;
-}
-
-InPlace read_place(const std::string& word) {
-  if (word == "no") return InPlace::out;
-  if (word == "yes") return InPlace::in;
-  throw Error(Fault::bad_input, "parameter in_place: '" + word + "' is neither yes nor no");
-}
 
 /// Blocks of one member each, of which the larger buffer is made.
 bool in_blocks(Kind kind) {
@@ -73,24 +37,18 @@ void require_in_place_form(const CollectiveShape& shape) {
 
 }  // namespace
 
-std::string_view name_of(CollectiveKind kind) { return name_in(kinds, kind); }
-std::string_view name_of(ElementType type) { return name_in(types, type); }
-
-std::map<std::string, std::string> collective_parameters() {
-  return {{"collective",
-           "all-reduce (default), reduce, broadcast, reduce-scatter, all-gather, all-to-all, barrier; "
-           "reductions are sums, the root is the first member"},
-          {"type", "float32 (default), float16, bfloat16, int32"},
-          {"in_place", "yes: the output replaces the input; no (default)"}};
+std::string_view name_of(CollectiveKind kind) {
+  return collective_kind.word_at(static_cast<std::size_t>(kind));
 }
+std::string_view name_of(ElementType type) { return element_type.word_at(static_cast<std::size_t>(type)); }
 
 CollectiveShape CollectiveShape::of(const Flow& flow) {
   if (flow.members.empty())
     throw Error(Fault::bad_input, flow.method + ": a collective needs members, not source and destination");
   CollectiveShape shape;
-  shape.kind = read(kinds, "collective", flow.parameters.word("collective", "all-reduce"));
-  shape.type = read(types, "type", flow.parameters.word("type", "float32"));
-  shape.place = read_place(flow.parameters.word("in_place", "no"));
+  shape.kind = flow.parameters.choice<CollectiveKind>(collective_kind);
+  shape.type = flow.parameters.choice<ElementType>(element_type);
+  shape.place = flow.parameters.choice<InPlace>(in_place);
   shape.members = static_cast<int>(flow.members.size());
   shape.bytes = flow.bytes;
   require_whole_elements(shape);

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstdint>
-#include <map>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -11,6 +10,7 @@
 #include "model/elements.hpp"
 #include "model/flow.hpp"
 #include "model/flow_part.hpp"
+#include "model/parameter.hpp"
 #include "model/transfer_facts.hpp"
 
 namespace linkscope {
@@ -28,7 +28,7 @@ struct CollectiveShape {
   int members = 0;
   Bytes bytes = 0;  ///< as nccl-tests counts it: of the larger buffer
 
-  /// Throws Error{bad_input} for words that mean nothing, and Error{unsupported} where `bytes` is no whole number of
+  /// Throws Error{bad_input} where there are no members, and Error{unsupported} where `bytes` is no whole number of
   /// elements for every member, or the kind has no in-place form.
   static CollectiveShape of(const Flow& flow);
 
@@ -58,8 +58,15 @@ struct CollectiveShape {
 std::string_view name_of(CollectiveKind kind);
 std::string_view name_of(ElementType type);
 
-/// What parameters `collective`, `type` and `in_place` mean, for the catalog.
-std::map<std::string, std::string> collective_parameters();
+inline constexpr Parameter collective_kind =
+    word("collective", "all-reduce|reduce|broadcast|reduce-scatter|all-gather|all-to-all|barrier",
+         "reductions are sums, the root is the first member");
+inline constexpr Parameter element_type = word("type", "float32|float16|bfloat16|int32", "of the elements");
+inline constexpr Parameter in_place = word("in_place", "no|yes", "yes: the output replaces the input");
+/// The three.
+[[nodiscard]] inline std::vector<Parameter> collective_parameters() {
+  return {collective_kind, element_type, in_place};
+}
 
 /// One part per member: its process, its device, its buffers (in place: the destination alone), all timed.
 std::vector<FlowPart> collective_parts(const Flow& flow);

@@ -34,7 +34,7 @@ void CollectiveCheck::arm(std::uint64_t seed) {
   }
 }
 
-void CollectiveCheck::restore(std::uint64_t slots_touched) const {
+void CollectiveCheck::restore(std::uint64_t slots_touched) {
   if (!shape_.accumulates()) return;
   for (std::uint64_t slot = 0; slot < std::min(slots_touched, arenas_.rotation.slots); ++slot)
     arm_slot(slot * arenas_.rotation.stride, seed_ + slot * slot_step);
@@ -53,7 +53,7 @@ Bytes CollectiveCheck::verified_bytes(std::uint64_t slots_touched) const {
   return std::min(slots_touched, arenas_.rotation.slots) * shape_.destination_bytes();
 }
 
-void CollectiveCheck::flush() const {
+void CollectiveCheck::flush() {
   for (Buffer* buffer : {arenas_.source, arenas_.destination}) {
     if (buffer != nullptr) buffer->flush(0, arenas_.rotation.stride * arenas_.rotation.slots);
   }

@@ -1,6 +1,7 @@
 // Parameter: what a plan may set of a method. Parameters: what a plan has set.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -27,6 +28,12 @@ struct Parameter {
   [[nodiscard]] std::string objection(const std::string& value) const;
   /// Meaning, values and default, one line.
   [[nodiscard]] std::string line() const;
+  /// The word of that place, which there is.
+  [[nodiscard]] constexpr std::string_view word_at(std::size_t index) const {
+    std::string_view rest = words;
+    for (; index > 0; --index) rest.remove_prefix(rest.find('|') + 1);
+    return rest.substr(0, rest.find('|'));
+  }
 };
 
 /// A whole number from `least` to `most`. Without `otherwise` the method chooses where the plan sets none.

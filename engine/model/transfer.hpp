@@ -70,6 +70,8 @@ class Check {
   [[nodiscard]] virtual Bytes verified_bytes(std::uint64_t transfers) const = 0;
   /// Flushes the CPU caches of the memory.
   virtual void flush() = 0;
+  /// Lays again, before the next start, what `transfers` since arm() have used up.
+  virtual void restore(std::uint64_t /*transfers*/) {}
 };
 
 /// A prepared flow. A backend derives from it and knows how to start its own kind (see Gate); what runs
@@ -106,7 +108,9 @@ class Transfer {
 
   /// Called before every start, unmeasured: brings back what a start consumes (pages to their home, handles to
   /// free). What arm() laid must survive it.
-  virtual void restore() {}
+  virtual void restore() {
+    if (check_) check_->restore(transfers_);
+  }
 
   /// What counts of the span of the start that has just ended: less than all of it where work was inside that only
   /// makes the measured work possible, and that the transfer has timed itself. Called once for each start.

@@ -88,9 +88,9 @@ std::optional<Backend> open_gpus(const std::shared_ptr<host::HostContext>& host,
   backend.methods.push_back(as_row(std::make_unique<gpu::PingPong>(opened.context)));
   backend.methods.push_back(as_row(std::make_unique<gpu::IpcCopy>(opened.context)));
   backend.methods.push_back(as_row(std::make_unique<gpu::IpcKernel>(opened.context)));
-  auto direct_collective = std::make_unique<direct::DirectCollective>(opened.context);
-  backend.free_retired = direct_collective->free_retired();
-  backend.methods.push_back(as_row(std::move(direct_collective)));
+  const direct::DirectAssembler direct_assembler(opened.context);
+  backend.free_retired = [retired = direct_assembler.retired] { retired->clear(); };
+  backend.methods.push_back(direct::direct_collective(direct_assembler));
   backend.methods.push_back(workload::direct_schedule_on_gpus(opened.context, packers));
   backend.methods.push_back(as_row(std::make_unique<gpu::Prefetch>(opened.context)));
   backend.methods.push_back(as_row(std::make_unique<gpu::PageFault>(opened.context)));

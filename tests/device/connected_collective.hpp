@@ -33,12 +33,16 @@ struct Assembled {
 };
 
 /// `method`, stressed as words self_check, timeout_ms and jitter_ns among the flow's parameters say: plans cannot.
-inline direct::DirectCollective stressed(const Method& method, const Flow& flow) {
-  direct::StressOptions stress;
-  if (flow.parameters.word("self_check", "no") == "yes") stress.self_check = direct::SelfCheck::on;
-  stress.wait_limit = 1e-3 * static_cast<Seconds>(flow.parameters.number("timeout_ms", 10'000));
-  stress.jitter = 1e-9 * static_cast<Seconds>(flow.parameters.number("jitter_ns", 0));
-  return {dynamic_cast<const direct::DirectCollective&>(*method.origin), stress};
+inline Method stressed(const Method& method, const Flow& flow) {
+  direct::DirectAssembler assembler = *method.assemble.target<direct::DirectAssembler>();
+  const auto number = [&](const std::string& name, double otherwise) {
+    const auto given = flow.parameters.all().find(name);
+    return given == flow.parameters.all().end() ? otherwise : std::stod(given->second);
+  };
+  if (flow.parameters.all().contains("self_check")) assembler.stress.self_check = direct::SelfCheck::on;
+  assembler.stress.wait_limit = 1e-3 * number("timeout_ms", 10'000);
+  assembler.stress.jitter = 1e-9 * number("jitter_ns", 0);
+  return direct::direct_collective(assembler);
 }
 
 class DirectCollective : public WithGpus {
@@ -61,7 +65,7 @@ class DirectCollective : public WithGpus {
   }
   /// Process `rank`'s part, not yet connected. Throws Error{unsupported} where the method refuses.
   [[nodiscard]] Assembled assemble(const Flow& flow, int rank) const {
-    const direct::DirectCollective wanted = stressed(method(flow.method), flow);
+    const Method wanted = stressed(method(flow.method), flow);
     if (const Support support = wanted.supports(flow); !support)
       throw Error(Fault::unsupported, support.reason());
     Assembled assembled;
@@ -112,7 +116,7 @@ class DirectCollective : public WithGpus {
   void each_algorithm(const What& what) const {
     for (const char* kind : kinds) {
       for (const direct::AlgorithmRow& row : direct::all_algorithms) {
-        Words words{{"algorithm", std::string(row.name)}};
+        Words words{{"algorithm", std::string(direct::name_of(row.algorithm))}};
         if (method("direct-collective").supports(flow(kind, 960, words))) what(std::string(kind), words);
       }
     }

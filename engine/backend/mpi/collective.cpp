@@ -56,7 +56,8 @@ Quantity MpiCollective::quantity_of(const Flow& flow) const {
 }
 
 std::map<std::string, std::string> MpiCollective::parameters() const {
-  auto all = collective_parameters();
+  std::map<std::string, std::string> all;
+  for (const Parameter& one : collective_parameters()) all.emplace(one.name, one.line());
   all["type"] += "; of 16 bits, sums only where MPI, by the mpi.h in use, has the type";
   return all;
 }

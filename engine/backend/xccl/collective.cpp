@@ -201,7 +201,8 @@ class XcclCollectiveParts final : public PreparedParts {
 }  // namespace
 
 std::map<std::string, std::string> XcclCollective::parameters() const {
-  auto all = collective_parameters();
+  std::map<std::string, std::string> all;
+  for (const Parameter& one : collective_parameters()) all.emplace(one.name, one.line());
   all.merge(form_parameters());
   return all;
 }
