@@ -11,7 +11,7 @@ namespace linkscope::direct {
 namespace {
 
 /// The same in every process: DirectCommunicator decides what depends on the GPUs that a process sees.
-Support supports(const Flow& flow, const StressOptions& stress) {
+Support supports(const Flow& flow) {
   const CollectiveShape shape = CollectiveShape::of(flow);
   const DirectOptions options = DirectOptions::of(flow.parameters);
   if (shape.members < 2 || shape.members > most_members) {
@@ -29,8 +29,6 @@ Support supports(const Flow& flow, const StressOptions& stress) {
     return Support::no(
         "all-reduce in place works on its own results: of a graph of several calls none could be checked, "
         "recorded: 1 can be");
-  if (stress.self_check == SelfCheck::on && (shape.type != ElementType::int32 || shape.place == InPlace::in))
-    return Support::no("a self-check is of int32, out of place");
   const auto algorithm = named_algorithm(flow.parameters);
   if (!algorithm) return Support::yes();
   std::string reason = no_such(shape, *algorithm);
@@ -57,7 +55,7 @@ Method direct_collective(const DirectAssembler& assembler) {
   row.available = [gpus = assembler.gpus] {
     return gpus->device_count() > 0 ? Support::yes() : Support::no(gpus->problem());
   };
-  row.supports = [stress = assembler.stress](const Flow& flow) { return supports(flow, stress); };
+  row.supports = supports;
   row.quantity_of = [](const Flow& flow) {
     const auto kind = flow.parameters.choice<CollectiveKind>(collective_kind);
     return kind == CollectiveKind::barrier ? Quantity::latency : Quantity::bandwidth;

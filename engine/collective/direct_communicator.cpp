@@ -147,7 +147,7 @@ int DirectCommunicator::sharing(const std::vector<PeerInfo>& peer_infos) {
 
 bool DirectCommunicator::starts_programmatically(int device) const {
   context_->use(device);
-  return gpu::vendor::no_programmatic_start(device, push_kernel(shape_.type, SelfCheck::off)).empty();
+  return gpu::vendor::no_programmatic_start(device, push_kernel(shape_.type)).empty();
 }
 
 bool DirectCommunicator::lines_arrive(const std::vector<PeerInfo>& peer_infos) const {

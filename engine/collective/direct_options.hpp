@@ -6,7 +6,7 @@
 #include "base/units.hpp"
 #include "collective/kernels/packet_kernels.hpp"
 #include "collective/protocol/workspace.hpp"
-#include "model/parameter.hpp"
+#include "model/collective.hpp"
 
 namespace linkscope::direct {
 
@@ -59,10 +59,13 @@ struct DirectOptions {
   }
 };
 
+struct LaunchChoice;
+
 /// Options that no plan can set: tests make a method with them. The defaults are every run's.
 struct StressOptions {
-  /// Numbers that differ from call to call, checked in the kernel (int32, out of place).
-  SelfCheck self_check = SelfCheck::off;
+  /// Gives other kernels of the same arguments, which make up their inputs and check their results: neither is verified.
+  const void* (*kernel_of)(const CollectiveShape& shape, const LaunchChoice& choice, int member,
+                           const Arenas& arenas) = nullptr;
   Seconds wait_limit = 10;  ///< how long a kernel waits for a member before all give up
   Seconds jitter = 0;       ///< calls begin up to about this much later, by chance: members, and threads
 };

@@ -59,25 +59,26 @@ void DirectTransfer::require_resident(const LaunchChoice& choice, int sharing) c
 const void* DirectTransfer::kernel_of(const LaunchChoice& choice) const {
   const CollectiveShape& shape = plan_->shape;
   const Combine combine = combine_of(shape.kind);
-  const SelfCheck self_check = plan_->stress.self_check;
+  if (plan_->stress.kernel_of != nullptr) return plan_->stress.kernel_of(shape, choice, index_, arenas_);
   const AlgorithmRow& row = row_of(choice.algorithm);
   const bool whole = whole_vectors(pieces_of(shape, choice.algorithm, index_));
   switch (row.family) {
     case Family::packets:
       return packet_kernel(*row.format, row.trips, combine, shape.type,
-                           whole ? Layout::vectors : Layout::elements, self_check);
+                           whole ? Layout::vectors : Layout::elements);
     case Family::peers:
-      return peer_kernel(combine, shape.type, self_check);
+      return peer_kernel(combine, shape.type);
     case Family::pushes:
-      return push_kernel(shape.type, self_check);
+      return push_kernel(shape.type);
     case Family::rings:
-      return ring_kernel(shape.type, self_check);
+      return ring_kernel(shape.type);
   }
   return nullptr;
 }
 
 void DirectTransfer::choose(const LaunchChoice& choice) {
   choice_ = choice;
+  context_->use(device());
   kernel_ = kernel_of(choice);
   switch (row_of(choice.algorithm).family) {
     case Family::packets:
@@ -123,14 +124,10 @@ PeerWork DirectTransfer::peer_work() const {
                                     peer_buffers_.sources.data(), peer_buffers_.destinations.data());
   work.peers = peer_buffers_.peers;
   work.wait_limit = wait_limit();
-  work.self_check.source = address_of(arenas_.source);
-  work.self_check.destination = address_of(arenas_.destination);
   return work;
 }
 
-ChunkWork DirectTransfer::chunk_work() const {
-  return {peer_buffers_.peers, wait_limit(), own_source(), address_of(arenas_.source)};
-}
+ChunkWork DirectTransfer::chunk_work() const { return {peer_buffers_.peers, wait_limit(), own_source()}; }
 
 PushWork DirectTransfer::push_work() const {
   const CollectiveShape& shape = plan_->shape;
@@ -168,45 +165,20 @@ void DirectTransfer::enqueue(gpuStream_t stream, std::uint64_t repeats) {
 void DirectTransfer::arm(std::uint64_t seed) {
   Transfer::arm(seed);
   set_transfers(1);  // there is one slot
-  space_.forget_self_checks();
 }
 
 std::optional<Mismatch> DirectTransfer::verify(std::uint64_t seed) const {
-  const Workspace::Notices notices = space_.notices();
-  if (auto lost = lost_member(notices)) return lost;
-  if (plan_->stress.self_check == SelfCheck::on) return verify_self_check(notices);
+  if (auto lost = fault()) return lost;
   return Transfer::verify(seed);
 }
 
 std::optional<Mismatch> DirectTransfer::fault() const {
   const Workspace::Notices notices = space_.notices();
-  if (notices.wrong > 0) throw Error(Fault::mismatch, verify_self_check(notices)->what);
-  return lost_member(notices);
-}
-
-std::optional<Mismatch> DirectTransfer::lost_member(const Workspace::Notices& notices) const {
   const std::uint64_t lost = std::max(notices.missing, notices.poison);
   if (lost == 0) return std::nullopt;
   const auto waited_ms = static_cast<std::int64_t>(std::round(plan_->stress.wait_limit * 1e3));
   return Mismatch{plan_->names.at(static_cast<std::size_t>(lost - 1)) + " did not come within " +
                   std::to_string(waited_ms) + " ms: all gave up"};
-}
-
-std::optional<Mismatch> DirectTransfer::verify_self_check(const Workspace::Notices& notices) const {
-  const CollectiveShape& shape = plan_->shape;
-  const bool checks = shape.receives(index_);
-  if (notices.wrong == 0 && (notices.checked > 0 || !checks)) return std::nullopt;
-  if (notices.wrong == 0)
-    return Mismatch{plan_->names.at(static_cast<std::size_t>(index_)) + " checked nothing"};
-  return Mismatch{std::to_string(notices.wrong) + " of " + std::to_string(notices.checked) + " elements of " +
-                  plan_->names.at(static_cast<std::size_t>(index_)) +
-                  " were not what they should be, some of them in call " +
-                  std::to_string(notices.wrong_call)};
-}
-
-Bytes DirectTransfer::verified_bytes() const {
-  return plan_->stress.self_check == SelfCheck::on ? space_.notices().checked * plan_->shape.element_bytes()
-                                                   : Transfer::verified_bytes();
 }
 
 void DirectTransfer::use(const Setting& setting) { choose(LaunchChoice::from(setting)); }
@@ -215,8 +187,6 @@ std::vector<std::string> DirectTransfer::notes() const {
   std::vector<std::string> notes{"algorithm " + std::string(name_of(choice_.algorithm))};
   if (plan_->form.launching != LaunchMode::in_kernel)
     notes.push_back("dependent launch: " + std::string(name_of(choice_.dependent)));
-  if (plan_->stress.self_check == SelfCheck::on)
-    notes.emplace_back("a self-check: its numbers are made up in the kernel");
   return notes;
 }
 

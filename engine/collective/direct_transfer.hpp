@@ -41,9 +41,7 @@ class DirectTransfer final : public gpu::GpuTransfer {
   void arm(std::uint64_t seed) override;
   /// Names the member that did not come, where one did not.
   [[nodiscard]] std::optional<Mismatch> verify(std::uint64_t seed) const override;
-  /// The same, and throws where a self-check has found wrong elements.
   [[nodiscard]] std::optional<Mismatch> fault() const override;
-  [[nodiscard]] Bytes verified_bytes() const override;
 
   /// Empties the workspace: all members do before the next start.
   void use(const Setting& setting) override;
@@ -63,8 +61,6 @@ class DirectTransfer final : public gpu::GpuTransfer {
   [[nodiscard]] const std::byte* own_source() const;
   [[nodiscard]] std::byte* destination_of(int member) const;
   void require_resident(const LaunchChoice& choice, int sharing) const;
-  [[nodiscard]] std::optional<Mismatch> lost_member(const Workspace::Notices& notices) const;
-  [[nodiscard]] std::optional<Mismatch> verify_self_check(const Workspace::Notices& notices) const;
 
   std::shared_ptr<gpu::GpuContext> context_;
   std::shared_ptr<const CollectivePlan> plan_;

@@ -47,13 +47,4 @@ Workspace::Notices MemberWorkspace::notices() const {
   return notices;
 }
 
-void MemberWorkspace::forget_self_checks() const {
-  context_->use(device_);
-  const gpuStream_t stream = context_->service_stream(device_);
-  constexpr std::size_t first = offsetof(Workspace::Notices, wrong);
-  constexpr std::size_t end = offsetof(Workspace::Notices, unused);
-  LINKSCOPE_CHECK(gpuMemsetAsync(buffer_->data() + first, 0, end - first, stream));
-  LINKSCOPE_CHECK(gpuStreamSynchronize(stream));
-}
-
 }  // namespace linkscope::direct

@@ -34,8 +34,6 @@ class MemberWorkspace {
   /// Empties it: calls are counted from 1 again. Only where all members do so before any of them starts.
   void clear(const PeerTable& peers) const;
   [[nodiscard]] Workspace::Notices notices() const;
-  /// Sets self-checks' counts to zero.
-  void forget_self_checks() const;
 
  private:
   std::shared_ptr<gpu::GpuContext> context_;

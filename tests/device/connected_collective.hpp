@@ -12,6 +12,7 @@
 #include "model/collective.hpp"
 #include "model/flow_part.hpp"
 #include "open_gpus.hpp"
+#include "self_checks.hpp"
 
 namespace linkscope::testing {
 
@@ -24,6 +25,7 @@ inline constexpr const char* kinds[] = {"all-reduce", "reduce",     "broadcast",
 struct Assembled {
   std::vector<std::unique_ptr<Buffer>> buffers;
   std::unique_ptr<PreparedParts> local_parts;
+  bool self_checks = false;
 
   [[nodiscard]] std::vector<Lane> lanes(std::uint64_t repeats) const {
     std::vector<Lane> all;
@@ -32,6 +34,9 @@ struct Assembled {
   }
 };
 
+/// Whether its kernels make up their inputs and check their results (self_checks.hpp).
+inline bool self_checks(const Flow& flow) { return flow.parameters.all().contains("self_check"); }
+
 /// `method`, stressed as words self_check, timeout_ms and jitter_ns among the flow's parameters say: plans cannot.
 inline Method stressed(const Method& method, const Flow& flow) {
   direct::DirectAssembler assembler = *method.assemble.target<direct::DirectAssembler>();
@@ -39,7 +44,7 @@ inline Method stressed(const Method& method, const Flow& flow) {
     const auto given = flow.parameters.all().find(name);
     return given == flow.parameters.all().end() ? otherwise : std::stod(given->second);
   };
-  if (flow.parameters.all().contains("self_check")) assembler.stress.self_check = direct::SelfCheck::on;
+  if (self_checks(flow)) assembler.stress.kernel_of = direct::self_checking_kernel;
   assembler.stress.wait_limit = 1e-3 * number("timeout_ms", 10'000);
   assembler.stress.jitter = 1e-9 * number("jitter_ns", 0);
   return direct::direct_collective(assembler);
@@ -69,6 +74,7 @@ class DirectCollective : public WithGpus {
     if (const Support support = wanted.supports(flow); !support)
       throw Error(Fault::unsupported, support.reason());
     Assembled assembled;
+    assembled.self_checks = self_checks(flow);
     const Bytes stride = (flow.bytes + 15) / 16 * 16;
     const std::vector<FlowPart> parts = wanted.parts(flow);
     std::vector<LocalPart> own;
@@ -93,12 +99,25 @@ class DirectCollective : public WithGpus {
   /// One round; what is wrong with it, empty where nothing is.
   [[nodiscard]] std::string round(const Assembled& assembled, std::uint64_t repeats, Clock clock,
                                   std::uint64_t seed) const {
-    for (Transfer* member : assembled.local_parts->transfers()) member->arm(seed);
+    arm(assembled, seed);
     static_cast<void>(gate().run(assembled.lanes(repeats), clock));
+    return wrong_with(assembled, seed);
+  }
+  static void arm(const Assembled& assembled, std::uint64_t seed) {
+    for (Transfer* member : assembled.local_parts->transfers()) member->arm(seed);
+    if (assembled.self_checks) direct::forget_checks();
+  }
+  /// What is wrong with the calls since arm(), empty where nothing is.
+  [[nodiscard]] static std::string wrong_with(const Assembled& assembled, std::uint64_t seed) {
     for (const Transfer* member : assembled.local_parts->transfers()) {
-      if (const auto mismatch = member->verify(seed)) return mismatch->what;
+      const auto mismatch = assembled.self_checks ? member->fault() : member->verify(seed);
+      if (mismatch) return mismatch->what;
     }
-    return {};
+    if (!assembled.self_checks) return {};
+    const direct::CheckedElements elements = direct::checked_elements();
+    if (elements.wrong == 0) return elements.checked > 0 ? "" : "nothing was checked";
+    return std::to_string(elements.wrong) + " of " + std::to_string(elements.checked) +
+           " elements were wrong, some of them in call " + std::to_string(elements.wrong_call);
   }
   /// The same of a flow, of one call where calls accumulate; "refused: ..." where there is no such.
   [[nodiscard]] std::string outcome(const Flow& flow, std::uint64_t repeats, Clock clock) const {

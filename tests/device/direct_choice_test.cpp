@@ -74,7 +74,6 @@ TEST_F(DirectCollectiveChoice, RefusesWhatItHasNot) {
   EXPECT_NE(refusal(flow("all-reduce", 4096, 4, {{"algorithm", "one-shot"}, {"in_place", "yes"}})), "");
   EXPECT_NE(refusal(flow("all-reduce", 4100, 4, {{"algorithm", "one-shot-ll128"}})).find("whole 16 bytes"),
             std::string::npos);
-  EXPECT_NE(refusal(flow("all-reduce", 4096, 4, {{"self_check", "yes"}})).find("int32"), std::string::npos);
   Flow on_host = flow("all-reduce", 4096, 4, {});
   on_host.members[1].device = {DeviceKind::numa, 0};
   EXPECT_NE(refusal(on_host).find("numa:0 is not a GPU"), std::string::npos);

@@ -174,7 +174,7 @@ TEST_F(DirectCollective, MembersThatLaunchAtTimesOfTheirOwn) {
     if (kind != "barrier") words.insert({{"type", "int32"}, {"self_check", "yes"}});
     const Assembled assembled = assemble(flow(kind, 960 * 4, words));
     const auto all = assembled.local_parts->transfers();
-    for (Transfer* member : all) member->arm(1);
+    arm(assembled, 1);
     std::vector<gpuStream_t> streams(all.size());
     for (std::size_t i = 0; i < all.size(); ++i) {
       LINKSCOPE_CHECK(gpuSetDevice(dynamic_cast<gpu::GpuTransfer&>(*all[i]).device()));
@@ -195,10 +195,7 @@ TEST_F(DirectCollective, MembersThatLaunchAtTimesOfTheirOwn) {
     }
     for (std::thread& thread : threads) thread.join();
     for (gpuStream_t stream : streams) LINKSCOPE_CHECK(gpuStreamDestroy(stream));
-    for (const Transfer* member : all) {
-      const auto mismatch = member->verify(1);
-      EXPECT_FALSE(mismatch) << kind << " " << words["algorithm"] << ": " << mismatch->what;
-    }
+    EXPECT_EQ(wrong_with(assembled, 1), "") << kind << " " << words["algorithm"];
   });
 }
 

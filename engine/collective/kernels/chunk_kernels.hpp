@@ -14,10 +14,9 @@ namespace linkscope::direct {
 struct ChunkWork {
   PeerTable peers;
   WaitLimits wait_limit;
-  const std::byte* source = nullptr;    ///< this member's; null where it sends nothing of its own
-  std::byte* checked_source = nullptr;  ///< the same, which a self-check writes
-  Bytes source_at = 0;                  ///< what of the whole a source begins with
-  Bytes destination_at = 0;             ///< and a destination
+  const std::byte* source = nullptr;  ///< this member's; null where it sends nothing of its own
+  Bytes source_at = 0;                ///< what of the whole a source begins with
+  Bytes destination_at = 0;           ///< and a destination
 };
 
 /// Sums whose members only ever store to one another.
@@ -39,9 +38,8 @@ inline constexpr unsigned chunk_threads = 512;
 inline constexpr unsigned chunk_blocks_each = 2;
 
 /// void(PushWork, LaunchArguments) for a grid of 2 * cut.pairs blocks, void(RingWork, LaunchArguments) for one of
-/// cut.workers: up to most_blocks, of up to chunk_threads threads. A self-check is of int32, out of place:
-/// `checked_source` is written anew before each call, all that comes to this member's destination is checked after it.
-const void* push_kernel(ElementType type, SelfCheck self_check);
-const void* ring_kernel(ElementType type, SelfCheck self_check);
+/// cut.workers: up to most_blocks, of up to chunk_threads threads.
+const void* push_kernel(ElementType type);
+const void* ring_kernel(ElementType type);
 
 }  // namespace linkscope::direct

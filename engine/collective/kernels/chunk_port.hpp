@@ -7,7 +7,6 @@
 #include "collective/kernels/chunk_kernels.hpp"
 #include "collective/kernels/numbers.hpp"
 #include "collective/kernels/peer_barrier.hpp"
-#include "collective/kernels/self_check.hpp"
 #include "collective/kernels/vectors.hpp"
 
 namespace linkscope::direct {
@@ -17,7 +16,7 @@ inline constexpr int copy_unroll = 4;
 inline constexpr int sum_unroll = 2;
 
 /// A worker of one member's `TheWork`. `made`: calls before this launch.
-template <class TheNumber, SelfCheck check, class TheWork>
+template <class TheNumber, class TheWork>
 class ChunkPort {
  public:
   using Work = TheWork;
@@ -30,8 +29,6 @@ class ChunkPort {
   __device__ std::uint64_t call(std::uint64_t turn) const { return made_ + turn; }
 
  protected:
-  static constexpr bool self_checks = check == SelfCheck::on;
-
   __device__ const auto& cut() const { return work_.cut; }
   __device__ int me() const { return work_.peers.me; }
   __device__ Workspace& space_of(int member) const { return workspace_of(work_.peers, member); }
@@ -75,31 +72,6 @@ class ChunkPort {
     for (int i = 0; i < targets; ++i) *reinterpret_cast<Stored*>(to(i) + at) = element;
   }
 
-  /// Writes the numbers of `call` where `each` says that this worker's elements of the source are; for a self-check.
-  template <class Each>
-  __device__ void write_checked(std::uint64_t call, const Each& each) const {
-    each([&](int /*share*/, Bytes at) {
-      *reinterpret_cast<int*>(work_.checked_source + (at - work_.source_at)) =
-          input_element(call, me(), at / checked_element_bytes);
-    });
-    __syncthreads();
-  }
-  /// Compares what `each` says that this worker has brought to `result`: sums, or what members have as their shares.
-  template <class Each>
-  __device__ void check_received(std::uint64_t call, const std::byte* result, Combine combine,
-                                 const Each& each) const {
-    __syncthreads();  // all of the block's results are there
-    CheckCounters tally;
-    each([&](int share, Bytes at) {
-      const Bytes index = at / checked_element_bytes;
-      const int expected = combine == Combine::sum ? summed_element(call, cut().members, index)
-                                                   : input_element(call, share, index);
-      tally.look(call, *reinterpret_cast<const int*>(result + (at - work_.destination_at)), expected);
-    });
-    tally.tell(space_of(me()).notices);
-    __syncthreads();  // all have looked before the block goes on to the next call
-  }
-
   const Work& work_;
   PeerWait waiting_;
   std::uint64_t made_;
@@ -119,18 +91,6 @@ __global__ void LINKSCOPE_RESIDENT(chunk_threads, chunk_blocks_each)
   port.repeat(launch.calls);
   __syncthreads();  // all have read how many calls there were
   if (threadIdx.x == 0) calls = made + launch.calls;
-}
-
-template <template <class, SelfCheck> class Port>
-const void* chunk_kernel(ElementType type, SelfCheck self_check) {
-  return by_number(type, [&](auto number) {
-    using Number = decltype(number);
-    if constexpr (Number::type == ElementType::int32) {
-      if (self_check == SelfCheck::on)
-        return reinterpret_cast<const void*>(&make_calls<Port<Number, SelfCheck::on>>);
-    }
-    return reinterpret_cast<const void*>(&make_calls<Port<Number, SelfCheck::off>>);
-  });
 }
 
 }  // namespace linkscope::direct

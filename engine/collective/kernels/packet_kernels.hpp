@@ -31,9 +31,8 @@ struct PacketWork {
 };
 
 /// void(PacketWork, LaunchArguments), for any number of blocks up to most_blocks and up to packet_threads threads.
-/// Two trips are for sums alone, lines for vectors alone; a self-check is of int32 and minds no layout.
-const void* packet_kernel(Format format, Trips trips, Combine combine, ElementType type, Layout layout,
-                          SelfCheck self_check);
+/// Two trips are for sums alone, lines for vectors alone.
+const void* packet_kernel(Format format, Trips trips, Combine combine, ElementType type, Layout layout);
 inline constexpr unsigned packet_threads = 512;
 
 }  // namespace linkscope::direct

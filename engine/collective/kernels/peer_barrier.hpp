@@ -15,6 +15,15 @@ namespace linkscope::direct {
   return *reinterpret_cast<Workspace*>(peers.workspaces[member]);
 }
 
+/// What a kernel does beside each call, at its start and at its end: nothing. The hooks of tests make up inputs and check
+/// results in the kernel (tests/device/self_checks.cu).
+struct NoHooks {
+  template <class Work>
+  __device__ static void begin(const Work& /*work*/, std::uint64_t /*call*/) {}
+  template <class Work>
+  __device__ static void end(const Work& /*work*/, std::uint64_t /*call*/) {}
+};
+
 /// Comes first in every kernel, before it touches memory that others write. The next kernel in the stream is let in
 /// when all blocks of this one are on the GPU: so it never takes a place that a block needs for which others wait. The
 /// arguments are looked at before the wait: what brings them to the multiprocessor takes its time once for each launch.

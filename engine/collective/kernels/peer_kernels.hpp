@@ -10,22 +10,6 @@
 
 namespace linkscope::direct {
 
-/// Numbers to try a peer kernel with (SelfCheck::on): the whole of the member's source is written anew before each
-/// call, all of its destination is checked after it. In pieces, as Pieces has them, with 64 bits.
-struct PeerSelfCheck {
-  Bytes piece_bytes = 0;
-  Bytes total = 0;  ///< where pieces end
-  int source_pieces = 0;
-  int destination_pieces = 0;
-  Bytes step = 0;  ///< from piece to piece, of source and destination
-  Bytes index_step =
-      0;  ///< what piece p of the destination holds is numbered from index_base + p * index_step on
-  Bytes index_base = 0;  ///< bytes
-  int origin = -1;       ///< whose numbers a copy brings; -1: of the member that the piece is for
-  std::byte* source = nullptr;
-  const std::byte* destination = nullptr;
-};
-
 /// One member's share of one launch: jobs of `bytes` each. One job: the sum over all sources (or the one source) is
 /// stored to all destinations. Several: job j copies source j to destination j.
 struct PeerWork {
@@ -40,7 +24,6 @@ struct PeerWork {
   Bytes bytes = 0;
   Layout layout =
       Layout::vectors;  ///< vectors: all of them start at multiples of 16 bytes; ends may be anywhere
-  PeerSelfCheck self_check;
 };
 
 /// one_shot: every member makes what it needs; two_shot: every member makes a share of what all need and gives it to
@@ -52,9 +35,8 @@ enum class Division { one_shot, two_shot };
 PeerWork peer_work(const CollectiveShape& shape, Division division, int me, const std::byte* const* sources,
                    std::byte* const* destinations);
 
-/// void(PeerWork, LaunchArguments) for any number of blocks up to most_blocks and up to peer_threads threads. A
-/// self_check is of int32.
-const void* peer_kernel(Combine combine, ElementType type, SelfCheck self_check);
+/// void(PeerWork, LaunchArguments) for any number of blocks up to most_blocks and up to peer_threads threads.
+const void* peer_kernel(Combine combine, ElementType type);
 inline constexpr unsigned peer_threads = 512;
 /// Bytes that one thread moves at a time.
 inline constexpr Bytes peer_thread_bytes = 4 * vector_bytes;

@@ -15,7 +15,6 @@ class WorkLayout {
     block_ = shape.bytes / static_cast<Bytes>(shape.members);
     piece_ = division == Division::two_shot ? share_of(shape.bytes, shape.members) : shape.bytes;
     begin_ = division == Division::two_shot ? piece_ * static_cast<Bytes>(me) : 0;
-    lay_self_check(division);
   }
 
   PeerWork work(Division division) {
@@ -96,22 +95,6 @@ class WorkLayout {
     work_.jobs = shape_.members;
   }
   void note(Bytes at) { aligned_ = aligned_ && at % vector_bytes == 0; }
-
-  void lay_self_check(Division division) {
-    PeerSelfCheck& self_check = work_.self_check;
-    const bool in_blocks = shape_.kind == Kind::reduce_scatter || shape_.kind == Kind::all_gather ||
-                           shape_.kind == Kind::all_to_all;
-    self_check.piece_bytes = self_check.step = in_blocks ? block_ : piece_;
-    self_check.total = shape_.bytes;
-    const int pieces = in_blocks || division == Division::two_shot ? shape_.members : 1;
-    self_check.source_pieces = shape_.sends(me_) ? (shape_.kind == Kind::all_gather ? 1 : pieces) : 0;
-    self_check.destination_pieces =
-        shape_.receives(me_) ? (shape_.kind == Kind::reduce_scatter ? 1 : pieces) : 0;
-    self_check.index_step = in_blocks ? 0 : self_check.step;
-    const bool of_own_block = shape_.kind == Kind::reduce_scatter || shape_.kind == Kind::all_to_all;
-    self_check.index_base = of_own_block ? block_ * static_cast<Bytes>(me_) : 0;
-    self_check.origin = shape_.kind == Kind::broadcast ? 0 : -1;
-  }
 
   const CollectiveShape& shape_;
   int me_;

@@ -17,12 +17,9 @@ inline constexpr std::size_t notice_words = 32;
 /// graph that is launched again counts on, and no host need know how far the others are.
 struct Workspace {
   struct Notices {
-    std::uint64_t poison;      ///< not 0: every kernel leaves; 1 + the member that did not come
-    std::uint64_t missing;     ///< 1 + the member that this one's kernel waited for in vain
-    std::uint64_t wrong;       ///< self-checks: elements that were not what they should be
-    std::uint64_t wrong_call;  ///< one of the calls in which they were
-    std::uint64_t checked;     ///< self-checks: elements that were looked at
-    std::uint64_t unused[notice_words - 5];
+    std::uint64_t poison;   ///< not 0: every kernel leaves; 1 + the member that did not come
+    std::uint64_t missing;  ///< 1 + the member that this one's kernel waited for in vain
+    std::uint64_t unused[notice_words - 2];
   };
 
   /// All members' notices, own included, which the member that gives up writes. The host fills it in.
@@ -96,10 +93,5 @@ struct LaunchArguments {
 
 /// Data are aligned in whole vectors, or are moved element by element.
 enum class Layout { vectors, elements };
-
-/// on: numbers (int32) come from the call's number and are checked in the kernel, so that data of an earlier call is
-/// found even among calls that one kernel makes. It stresses the kernels in tests; every run calls them with new inputs
-/// instead (CaseMeasurement::one_by_one), which NCCL's and MPI's calls can be checked by too.
-enum class SelfCheck { off, on };
 
 }  // namespace linkscope::direct

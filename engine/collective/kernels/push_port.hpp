@@ -1,13 +1,15 @@
-// Push kernels: a GPU's blocks as workers of the push protocol.
+// PushPort: a GPU's blocks as workers of the push protocol.
+#pragma once
+
+#include <cstdint>
+
 #include "collective/kernels/chunk_port.hpp"
 
 namespace linkscope::direct {
-namespace {
-
 /// A Port of push_protocol.hpp: one block. Thread t speaks with member t.
-template <class Number, SelfCheck self_check>
-class PushPort : public ChunkPort<Number, self_check, PushWork> {
-  using Base = ChunkPort<Number, self_check, PushWork>;
+template <class Number, class Hooks>
+class PushPort : public ChunkPort<Number, PushWork> {
+  using Base = ChunkPort<Number, PushWork>;
   using Base::cut;
   using Base::me;
   using Base::space_of;
@@ -26,9 +28,7 @@ class PushPort : public ChunkPort<Number, self_check, PushWork> {
   __device__ void begin(std::uint64_t turn) {
     const std::uint64_t number = Base::call(turn);
     Base::dawdle(number, threadIdx.x + blockIdx.x % 2);
-    if constexpr (Base::self_checks) {
-      if (role() == PushRole::scatterer) Base::write_checked(number, each_of(all_of(cut().members)));
-    }
+    Hooks::begin(work_, number);
   }
 
   __device__ bool await_room(std::uint64_t call, std::uint32_t round) {
@@ -53,10 +53,7 @@ class PushPort : public ChunkPort<Number, self_check, PushWork> {
     Base::watch_another();
     return fine;
   }
-  __device__ void end(std::uint64_t call) {
-    if constexpr (Base::self_checks)
-      Base::check_received(call, work_.destinations[me()], Combine::sum, each_of(cut().results));
-  }
+  __device__ void end(std::uint64_t call) { Hooks::end(work_, call); }
 
   __device__ bool await_chunks(std::uint64_t call, std::uint32_t round) {
     return await(speaks() ? cut().number(me(), pair(), call, round) : 0, own().credits[blockIdx.x]);
@@ -114,28 +111,6 @@ class PushPort : public ChunkPort<Number, self_check, PushWork> {
       if (holds(cut().readers, to)) what(work_.destinations[to]);
     }
   }
-
-  /// Calls what it is given with a share's owner and where in the whole this thread's elements of this pair's chunks
-  /// are, in the shares of `owners`.
-  __device__ auto each_of(MemberSet owners) const {
-    return [this, owners](const auto& what) {
-      for (int owner = 0; owner < cut().members; ++owner) {
-        if (!holds(owners, owner)) continue;
-        for (std::uint32_t round = 0; round < cut().rounds(owner, pair()); ++round) {
-          const PushCut::Piece piece = cut().piece(owner, pair(), round);
-          for (Bytes at = threadIdx.x * checked_element_bytes; at < piece.bytes;
-               at += blockDim.x * checked_element_bytes)
-            what(owner, piece.at + at);
-        }
-      }
-    };
-  }
 };
-
-}  // namespace
-
-const void* push_kernel(ElementType type, SelfCheck self_check) {
-  return chunk_kernel<PushPort>(type, self_check);
-}
 
 }  // namespace linkscope::direct

@@ -1,14 +1,16 @@
-// Ring kernels: a GPU's blocks as workers of the ring protocol.
+// RingPort: a GPU's blocks as workers of the ring protocol.
+#pragma once
+
+#include <cstdint>
+
 #include "collective/kernels/chunk_port.hpp"
 
 namespace linkscope::direct {
-namespace {
-
 /// A Port of ring_protocol.hpp: one block. A lost member is named at the barrier, where
 /// all wait for all: elsewhere one may be late because another is.
-template <class Number, SelfCheck self_check>
-class RingPort : public ChunkPort<Number, self_check, RingWork> {
-  using Base = ChunkPort<Number, self_check, RingWork>;
+template <class Number, class Hooks>
+class RingPort : public ChunkPort<Number, RingWork> {
+  using Base = ChunkPort<Number, RingWork>;
   using Base::cut;
   using Base::work_;
   using typename Base::Stored;
@@ -22,7 +24,7 @@ class RingPort : public ChunkPort<Number, self_check, RingWork> {
   __device__ void begin(std::uint64_t turn) {
     const std::uint64_t number = Base::call(turn);
     Base::dawdle(number, threadIdx.x);
-    if constexpr (Base::self_checks) Base::write_checked(number, each_of(cut().sources()));
+    Hooks::begin(work_, number);
   }
   __device__ bool meet(std::uint64_t call) { return peer_barrier(work_.peers, barrier_wait_, call); }
 
@@ -50,11 +52,7 @@ class RingPort : public ChunkPort<Number, self_check, RingWork> {
       gpu::vendor::store_release_system(&row_of(cut().previous())[from_next], read);
   }
 
-  __device__ void end(std::uint64_t call) {
-    if constexpr (Base::self_checks)
-      Base::check_received(call, work_.destination, cut().sums() ? Combine::sum : Combine::copy,
-                           each_of(cut().results()));
-  }
+  __device__ void end(std::uint64_t call) { Hooks::end(work_, call); }
 
  private:
   // A member's row of credits has two counts, each of which one thread watches.
@@ -103,32 +101,7 @@ class RingPort : public ChunkPort<Number, self_check, RingWork> {
         });
   }
 
-  /// Calls what it is given with a share's number and where in the whole this thread's elements of it are, of this
-  /// worker's chunks.
-  __device__ auto each_of(MemberSet shares) const {
-    return [this, shares](const auto& what) {
-      for (int share = 0; share < cut().shares; ++share) {
-        if (!holds(shares, share)) continue;
-        const Bytes begin = cut().share * static_cast<Bytes>(share);
-        for (std::uint32_t round = 0; round < cut().rounds(worker()); ++round) {
-          const Bytes first = (Bytes{round} * cut().workers + worker()) * cut().chunk;
-          const Bytes whole = cut().length(share);
-          const Bytes end = first + cut().chunk < whole ? first + cut().chunk : whole;
-          for (Bytes at = first + threadIdx.x * checked_element_bytes; at < end;
-               at += blockDim.x * checked_element_bytes)
-            what(share, begin + at);
-        }
-      }
-    };
-  }
-
   PeerWait barrier_wait_;
 };
-
-}  // namespace
-
-const void* ring_kernel(ElementType type, SelfCheck self_check) {
-  return chunk_kernel<RingPort>(type, self_check);
-}
 
 }  // namespace linkscope::direct
