@@ -10,8 +10,11 @@ from typing import Any
 
 import modelled_run as made
 import pytest
+import recorded
 from msgspec.structs import asdict, replace
+from planted_faults import slow_pair
 
+from linkscope.answers.questions import ask
 from linkscope.errors import LinkscopeError
 from linkscope.figures.values import quantities, value_of
 from linkscope.results.remarks import remarks
@@ -289,3 +292,18 @@ def test_calibrated_noise_widens_the_interval_of_its_class(tmp_path: Path) -> No
     for odd in ([], 7, {"classes": class_of, "cases": []}):
         with pytest.raises(LinkscopeError, match=r"line 1: noise.between_runs"):
             margin(odd)
+
+
+def test_what_the_machine_took_from_slow_results_is_told_behind_the_first_screen() -> None:
+    faulty = slow_pair("gpu:2", "gpu:0")(recorded.healthy())
+
+    def disturbed(row: Row) -> Row:
+        if row.replicates:
+            return folded([disturbed(one) for one in row.replicates], row.noise)
+        return Row.from_json({**row.raw, "discarded": {"load-ended": 2}})
+
+    answer = ask("explain", replace(faulty, rows=tuple(map(disturbed, faulty.rows))))
+    results = [name for one in answer.findings for name in one.results]
+    (told,) = (one for one in answer.details if one.code == "spread.load-ended")
+    assert told.facts["starts"] == 2 * sum(len(row.measured) for row in faulty.rows if row.id in set(results))
+    assert not any(one.code.startswith("spread.") for one in (*answer.findings, *ask("explain", faulty).details))

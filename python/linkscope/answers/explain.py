@@ -27,6 +27,7 @@ from linkscope.figures.columns import RATE
 from linkscope.figures.run import Run
 from linkscope.messages.finding import Finding, Level, note
 from linkscope.results.note_codes import NVLS_FREE, says
+from linkscope.results.remarks import interference
 
 SHOWN = 3
 """Problems on the first screen."""
@@ -170,6 +171,8 @@ def _findings(found: Explained, headline: Finding) -> tuple[list[Finding], list[
             into.append(where)
         into.append(problem.cause)
         (shown if number == 0 else hidden).extend(_grounds(found, problem))
+        slow = [found.run.rows[name] for name in problem.cause.results]
+        hidden += interference([one for row in slow for one in row.measured])
     if len(found.problems) > SHOWN:
         shown.append(note("explain.more-problems", more=len(found.problems) - SHOWN))
     for line in found.unclear if not found.problems else ():

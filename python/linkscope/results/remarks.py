@@ -24,7 +24,7 @@ def remarks(row: Row) -> Iterator[Finding]:
         if line.status != "ok":
             facts = {"number": number, "replicates": len(lines), "status": line.status, "reason": line.reason or ""}
             yield note("spread.lost", **facts)
-    yield from _interference(row.measured)
+    yield from interference(row.measured)
     for index in range(len(row.flows)):
         yield from _why_they_differ([line.flows[index] for line in row.measured])
     if row.noise >= WIDE:
@@ -33,7 +33,7 @@ def remarks(row: Row) -> Iterator[Finding]:
         yield note("spread.one-replicate")
 
 
-def _interference(lines: Sequence[Row]) -> Iterator[Finding]:
+def interference(lines: Sequence[Row]) -> Iterator[Finding]:
     """Yield what the machine took from the measured threads, and the samples that do not count because of that."""
     if starts := sum(line.discarded.get("load-ended", 0) for line in lines):
         yield note("spread.load-ended", starts=starts)
