@@ -114,7 +114,11 @@ std::vector<DirectCommunicator::PeerInfo> DirectCommunicator::peer_infos(
     if (static_cast<int>(rank) == own_rank() || exports[rank].empty()) continue;
     Unpack unpack(exports[rank], "rank " + std::to_string(rank) + " sent no members");
     for (std::size_t left = unpack.count(); left > 0; --left) {
-      PeerInfo& peer_info = all[static_cast<std::size_t>(unpack.number(0, shape_.members - 1))];
+      const auto member = static_cast<std::size_t>(unpack.number(0, shape_.members - 1));
+      if (flow_.members[member].rank != static_cast<int>(rank))
+        throw Error(Fault::broken, "rank " + std::to_string(rank) + " sent member " + std::to_string(member) +
+                                       ", which is another's");
+      PeerInfo& peer_info = all[member];
       peer_info.multiprocessors = unpack.number(1);
       peer_info.programmatic = unpack.number(0, 1) == 1;
       peer_info.workspace = gpu::IpcExport::read(unpack.text());
