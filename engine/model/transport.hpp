@@ -42,8 +42,8 @@ class Transport {
   /// Lets the peers overwrite what was unpacked.
   virtual void unpacked() {}
 
-  /// Particles: names the schedule's phase whose messages come next. Every rank calls it, those without messages too.
-  virtual void begin_phase(std::size_t /*loop*/, std::size_t /*phase*/) {}
+  /// Particles: names the phase whose messages come next. Every rank calls it, those without messages too.
+  virtual void begin_phase(const Phase& /*phase*/) {}
   /// Particles: begins to send from `from`, memory that the rank has allocated itself and keeps until sent(). Never
   /// waits for the peer: that may wait to send as well.
   virtual void send_from(int peer, const std::byte* from, Bytes bytes) = 0;

@@ -44,7 +44,7 @@ Method direct_schedule(const std::shared_ptr<host::HostContext>& context) {
     const std::vector<MessageSlots> slots = slots_of_ranks(*flow.schedule);
     std::vector<std::byte*> bases;
     for (const LocalPart& part : own) bases.push_back(part.arenas.destination->data());
-    auto parts = std::make_unique<ScheduleParts>(flow.schedule);
+    auto parts = std::make_unique<ScheduleParts>();
     for (const LocalPart& part : own) {
       RankContext rank = rank_context(flow, part, {});
       rank.transport = std::make_unique<DirectTransport>(RankBoard(board, rank.rank, policy), *flow.schedule,

@@ -22,14 +22,13 @@ class MessageWork final : public PhaseWork {
   explicit MessageWork(RankContext context) : PhaseWork(std::move(context)) {
     if (schedule().grid) layout_.emplace(*schedule().grid, context_.rank, context_.state->data());
     for (const Loop& loop : schedule().loops) {
-      std::vector<Prepared>& phases = prepared_.emplace_back();
       for (const Phase& phase : loop.phases) {
-        phases.push_back({&phase, messages_of(phase, context_.rank), AfterPhase::synchronise,
-                          Schedule::times(loop, phase) > 0});
-        for (const PeerMessage& message : phases.back().messages.receives) checked_bytes_ += message.bytes;
-      }
-      for (std::size_t i = 0; i + 1 < phases.size(); ++i) {
-        if (goes_on(*phases[i].phase, phases[i + 1])) phases[i].after = AfterPhase::nothing;
+        Prepared now{&phase, messages_of(phase, context_.rank), AfterPhase::synchronise,
+                     Schedule::times(loop, phase) > 0};
+        if (&phase != &loop.phases.front() && goes_on(*prepared_.back().phase, now))
+          prepared_.back().after = AfterPhase::nothing;
+        for (const PeerMessage& message : now.messages.receives) checked_bytes_ += message.bytes;
+        prepared_.push_back(std::move(now));
       }
     }
   }
@@ -42,8 +41,8 @@ class MessageWork final : public PhaseWork {
     packer().synchronise();
   }
 
-  void carry_out(const PhasePlace& place, PartClock& clock) override {
-    const Prepared& prepared = at(place);
+  void carry_out(std::size_t phase, PartClock& clock) override {
+    const Prepared& prepared = prepared_[phase];
     if (!prepared.messages.any()) return;
     const bool by_host = this->by_host();
     if (!prepared.phase->halo) {
@@ -67,8 +66,8 @@ class MessageWork final : public PhaseWork {
   }
 
   /// Poison goes first: where chunks are smaller than the halo is deep, what is sent must be whole.
-  void renew(const PhasePlace& place) override {
-    const Prepared& prepared = at(place);
+  void renew(std::size_t phase) override {
+    const Prepared& prepared = prepared_[phase];
     spoil(prepared);
     for (const PeerMessage& message : prepared.messages.sends) {
       if (!prepared.phase->halo) {
@@ -83,16 +82,14 @@ class MessageWork final : public PhaseWork {
   }
 
   void spoil_all() override {
-    for (const auto& loop : prepared_) {
-      for (const Prepared& prepared : loop) {
-        if (prepared.takes_place) spoil(prepared);
-      }
+    for (const Prepared& prepared : prepared_) {
+      if (prepared.takes_place) spoil(prepared);
     }
     packer().synchronise();
   }
 
-  [[nodiscard]] std::optional<std::string> wrong(const PhasePlace& place) override {
-    const Prepared& prepared = at(place);
+  [[nodiscard]] std::optional<std::string> wrong(std::size_t phase) override {
+    const Prepared& prepared = prepared_[phase];
     if (prepared.phase->halo) return wrong_halo(prepared);
     packer().synchronise();
     for (const PeerMessage& message : prepared.messages.receives) {
@@ -105,17 +102,15 @@ class MessageWork final : public PhaseWork {
   [[nodiscard]] std::optional<std::string> wrong_at_end() override {
     packer().synchronise();
     std::map<int, const PeerMessage*> largest;
-    for (const auto& loop : prepared_) {
-      for (const Prepared& prepared : loop) {
-        if (!prepared.takes_place) continue;
-        if (prepared.phase->halo) {
-          if (auto what = wrong_halo(prepared)) return what;
-          continue;
-        }
-        for (const PeerMessage& message : prepared.messages.receives) {
-          const PeerMessage*& known = largest[message.peer];
-          if (known == nullptr || message.bytes > known->bytes) known = &message;
-        }
+    for (const Prepared& prepared : prepared_) {
+      if (!prepared.takes_place) continue;
+      if (prepared.phase->halo) {
+        if (auto what = wrong_halo(prepared)) return what;
+        continue;
+      }
+      for (const PeerMessage& message : prepared.messages.receives) {
+        const PeerMessage*& known = largest[message.peer];
+        if (known == nullptr || message.bytes > known->bytes) known = &message;
       }
     }
     for (const auto& [peer, message] : largest) {
@@ -145,9 +140,6 @@ class MessageWork final : public PhaseWork {
            now.every == next.phase->every;
   }
 
-  [[nodiscard]] const Prepared& at(const PhasePlace& place) const {
-    return prepared_[place.loop][place.phase];
-  }
   [[nodiscard]] bool by_host() const { return transport().order() == MessageOrder::host; }
   [[nodiscard]] std::byte* outgoing(const PeerMessage& message) const {
     return context_.messages->data() + slots_.to.at(message.peer).offset + message.offset;
@@ -246,7 +238,7 @@ class MessageWork final : public PhaseWork {
   }
 
   std::optional<HaloLayout> layout_;
-  std::vector<std::vector<Prepared>> prepared_;  ///< by loop and phase
+  std::vector<Prepared> prepared_;  ///< by phase
   Bytes checked_bytes_ = 0;
   Seconds copied_ = 0;
 };

@@ -231,7 +231,7 @@ std::vector<int> processes_of(const Flow& flow) {
 class MpiScheduleParts final : public ScheduleParts {
  public:
   MpiScheduleParts(mpi::MpiRuntime& runtime, const Flow& flow)
-      : ScheduleParts(flow.schedule), runtime_(&runtime), processes_(processes_of(flow)) {}
+      : runtime_(&runtime), processes_(processes_of(flow)) {}
 
   void carry(MpiTransport& transport) { transport_ = &transport; }
   [[nodiscard]] std::string export_handles() override {

@@ -17,18 +17,23 @@ class ParticleWork final : public PhaseWork {
  public:
   explicit ParticleWork(RankContext context) : PhaseWork(std::move(context)) {
     for (const Loop& loop : schedule().loops) {
-      std::vector<Pass>& passes = passes_.emplace_back();
       std::uint64_t due = 0;
       for (const Phase& phase : loop.phases) {
         const RankMessages own = messages_of(phase, context_.rank);
-        Pass& pass = passes.emplace_back();
+        Pass& pass = passes_.emplace_back();
+        pass.phase = &phase;
+        pass.ends_cycle = &phase == &loop.phases.back();
         for (const PeerMessage& message : own.sends)
           pass.departures.push_back({message.peer, particles_in(message.bytes)});
         due += own.receives.size();
         pass.messages_due = due;
       }
       std::uint64_t later = 0;
-      for (Pass& pass : std::views::reverse(passes)) {
+      bool last_round = true;
+      const auto of_loop = static_cast<std::ptrdiff_t>(loop.phases.size());
+      for (Pass& pass : std::ranges::subrange(passes_.rbegin(), passes_.rbegin() + of_loop)) {
+        pass.last_round = last_round;
+        last_round = last_round && pass.phase->termination == Termination::none;
         pass.still_to_leave = later;
         for (const Departure& departure : pass.departures) later += departure.count;
       }
@@ -57,10 +62,9 @@ class ParticleWork final : public PhaseWork {
     clock.lap(WorkPart::send);
   }
 
-  void carry_out(const PhasePlace& place, PartClock& clock) override {
-    transport().begin_phase(place.loop, place.phase);
-    const Pass& pass = passes_[place.loop][place.phase];
-    const Termination termination = phases_of(place)[place.phase].termination;
+  void carry_out(std::size_t phase, PartClock& clock) override {
+    const Pass& pass = passes_[phase];
+    transport().begin_phase(*pass.phase);
     if (!pass.departures.empty()) {
       clock.lap(WorkPart::collectives);
       packer().fill_queue(next_, pass.departures);
@@ -70,10 +74,10 @@ class ParticleWork final : public PhaseWork {
       send(pass, clock);
     }
     take_arrived(clock);
-    if (termination == Termination::none) return;
+    if (pass.phase->termination == Termination::none) return;
     while (messages_ < pass.messages_due || !transport().sent()) take_arrived(clock);
     clock.lap(WorkPart::wait);
-    test_termination(place, clock);
+    test_termination(pass, clock);
   }
 
   void end_repeat(PartClock& clock) override {
@@ -86,8 +90,8 @@ class ParticleWork final : public PhaseWork {
   }
 
   /// After the last phase of a cycle: with all other ranks.
-  [[nodiscard]] std::optional<std::string> wrong(const PhasePlace& place) override {
-    if (place.phase + 1 < phases_of(place).size()) return std::nullopt;
+  [[nodiscard]] std::optional<std::string> wrong(std::size_t phase) override {
+    if (!passes_[phase].ends_cycle) return std::nullopt;
     std::optional<std::string> own = wrong_at_end();
     transport().collective(
         {.type = NumberType::int32, .reduction = ReduceOp::sum, .count = static_cast<int>(seen_.size())},
@@ -114,14 +118,14 @@ class ParticleWork final : public PhaseWork {
 
  private:
   struct Pass {
+    const Phase* phase = nullptr;
+    bool ends_cycle = false;
+    bool last_round = false;  ///< no phase after it asks whether particles are under way
     std::vector<Departure> departures;
     std::uint64_t messages_due = 0;    ///< received in the cycle up to this pass, it included
     std::uint64_t still_to_leave = 0;  ///< particles, in all passes after this one
   };
 
-  [[nodiscard]] const std::vector<Phase>& phases_of(const PhasePlace& place) const {
-    return schedule().loops[place.loop].phases;
-  }
   [[nodiscard]] Particle* store() const { return reinterpret_cast<Particle*>(context_.state->data()); }
   [[noreturn]] void complain(const std::string& what) const {
     throw Error(Fault::mismatch, "rank " + std::to_string(context_.rank) + what);
@@ -184,19 +188,14 @@ class ParticleWork final : public PhaseWork {
 
   /// Gains are the particles that this rank began with or was sent; losses those that have come to rest or left. Over all
   /// ranks the two are equal once a round has brought nothing that is yet to be moved, and nothing is to leave any more.
-  void test_termination(const PhasePlace& place, PartClock& clock) {
-    const Pass& pass = passes_[place.loop][place.phase];
+  void test_termination(const Pass& pass, PartClock& clock) {
     const auto gains = static_cast<std::int64_t>(end_);
     const auto losses = gains - static_cast<std::int64_t>(pass.still_to_leave + (end_ - round_begin_));
     round_begin_ = end_;
     std::int64_t numbers[2] = {gains, losses};
-    const std::vector<Phase>& phases = phases_of(place);
-    const bool over = equal(numbers, phases[place.phase].termination, clock);
-    bool last = true;
-    for (std::size_t i = place.phase + 1; i < phases.size(); ++i)
-      last = last && phases[i].termination == Termination::none;
-    if (over == last) return;
-    complain(": in " + phases[place.phase].name +
+    const bool over = equal(numbers, pass.phase->termination, clock);
+    if (over == pass.last_round) return;
+    complain(": in " + pass.phase->name +
              (over ? " the termination test says that no particle is under way, and some are"
                    : " the termination test says that particles are under way, and none is"));
   }
@@ -216,9 +215,9 @@ class ParticleWork final : public PhaseWork {
     return numbers[0] == numbers[1];
   }
 
-  std::vector<std::vector<Pass>> passes_;  ///< by loop and phase
-  std::uint64_t next_ = 0;                 ///< of the store: the first particle that has not left
-  std::uint64_t end_ = 0;                  ///< of the store: after the last one
+  std::vector<Pass> passes_;       ///< by phase
+  std::uint64_t next_ = 0;         ///< of the store: the first particle that has not left
+  std::uint64_t end_ = 0;          ///< of the store: after the last one
   std::uint64_t round_begin_ = 0;  ///< end_ when the round began: what came since is moved in the next one
   std::uint64_t messages_ = 0;     ///< received in this cycle
   std::vector<std::byte*> under_way_;

@@ -60,7 +60,7 @@ class PartClock {
 
 /// All that a rank works with; packer and transport are its own. `state`: null where messages are all there is.
 struct RankContext {
-  const Schedule* schedule = nullptr;
+  std::shared_ptr<const Schedule> schedule;
   int rank = 0;
   Buffer* state = nullptr;
   Buffer* messages = nullptr;
@@ -70,13 +70,7 @@ struct RankContext {
   // NOLINTEND(readability-redundant-member-init)
 };
 
-/// A phase, and the loop that it is of.
-struct PhasePlace {
-  std::size_t loop = 0;
-  std::size_t phase = 0;
-};
-
-/// Calls are made by the rank's thread; each throws what packer and transport throw.
+/// Calls are made by the rank's thread; each throws what packer and transport throw. `phase` counts those of all loops.
 class PhaseWork {
  public:
   explicit PhaseWork(RankContext context)
@@ -90,7 +84,7 @@ class PhaseWork {
   /// Is called before the first phase of a repeat of a loop.
   virtual void begin_repeat(PartClock& /*clock*/) {}
   /// Sends and receives the messages of a phase.
-  virtual void carry_out(const PhasePlace& place, PartClock& clock) = 0;
+  virtual void carry_out(std::size_t phase, PartClock& clock) = 0;
   /// Is called after the last phase of a repeat.
   virtual void end_repeat(PartClock& /*clock*/) {}
 
@@ -98,11 +92,11 @@ class PhaseWork {
   void use(std::uint64_t seed) { seed_ = seed; }
   /// Makes a phase's messages seen if they arrive, before it is carried out to be checked: what this rank sends in it gets
   /// the data in use, and where its messages arrive, poison.
-  virtual void renew(const PhasePlace& /*place*/) {}
+  virtual void renew(std::size_t /*phase*/) {}
   /// Poisons the places where messages of the timed phases arrive.
   virtual void spoil_all() {}
   /// Says which of the phase's messages is not what was sent, by its first wrong cell, byte or particle.
-  [[nodiscard]] virtual std::optional<std::string> wrong(const PhasePlace& place) = 0;
+  [[nodiscard]] virtual std::optional<std::string> wrong(std::size_t phase) = 0;
   /// Says so of all messages since arm(), as far as they are still there.
   [[nodiscard]] virtual std::optional<std::string> wrong_at_end() = 0;
   [[nodiscard]] virtual Bytes checked_bytes() const = 0;

@@ -66,8 +66,7 @@ bool in_several_processes(const Flow& flow) {
 }
 
 RankContext rank_context(const Flow& flow, const LocalPart& part, const MakePacker& gpu_packer) {
-  RankContext rank{flow.schedule.get(), static_cast<int>(part.index), part.arenas.source,
-                   part.arenas.destination};
+  RankContext rank{flow.schedule, static_cast<int>(part.index), part.arenas.source, part.arenas.destination};
   const Endpoint& worker = worker_of(flow, part.index);
   const Endpoint& buffers = flow.members[part.index];
   if (worker.device.kind == DeviceKind::numa) {

@@ -31,11 +31,9 @@ inline constexpr MethodSpec direct_schedule_spec{
 /// GPU. Throws Error{unsupported} where that is empty, or the GPU does not reach the rank's memory.
 [[nodiscard]] RankContext rank_context(const Flow& flow, const LocalPart& part, const MakePacker& gpu_packer);
 
-/// The ranks of this process, ready. They keep the flow's schedule.
+/// The ranks of this process, ready.
 class ScheduleParts : public PreparedParts {
  public:
-  explicit ScheduleParts(std::shared_ptr<const Schedule> schedule) : schedule_(std::move(schedule)) {}
-
   [[nodiscard]] std::vector<Transfer*> transfers() const final {
     std::vector<Transfer*> all;
     for (const auto& rank : ranks_) all.push_back(rank.get());
@@ -46,7 +44,6 @@ class ScheduleParts : public PreparedParts {
   }
 
  private:
-  std::shared_ptr<const Schedule> schedule_;
   std::vector<std::unique_ptr<ScheduleTransfer>> ranks_;
 };
 

@@ -78,48 +78,49 @@ void ScheduleTransfer::perform(unsigned /*part*/, std::uint64_t /*first*/, std::
 /// well.
 void ScheduleTransfer::check_each_phase() {
   const bool meets = !schedule_->grid;
-  const std::vector<Loop>& loops = schedule_->loops;
-  for (std::size_t loop = 0; loop < loops.size(); ++loop) {
-    if (loops[loop].phases.empty()) continue;
+  std::size_t first = 0;
+  for (const Loop& loop : schedule_->loops) {
+    if (loop.phases.empty()) continue;
     for (const std::uint64_t seed : {~seed(), seed()}) {
       work_->use(seed);
       work_->begin_repeat(clock_);
-      for (std::size_t i = 0; i < loops[loop].phases.size(); ++i) {
-        const Phase& phase = loops[loop].phases[i];
-        work_->renew({loop, i});
+      std::size_t number = first;
+      for (const Phase& phase : loop.phases) {
+        work_->renew(number);
         if (meets) transport_->collective(barrier, nullptr);
-        work_->carry_out({loop, i}, clock_);
+        work_->carry_out(number, clock_);
         for (const SmallCollective& one : phase.collectives) {
           reduce(one);
           if (auto what = wrong_reduction(one); what && !wrong_)
             wrong_ = "after " + phase.name + ": " + *what;
         }
-        if (i + 1 == loops[loop].phases.size()) work_->end_repeat(clock_);
+        if (&phase == &loop.phases.back()) work_->end_repeat(clock_);
         if (meets) transport_->collective(barrier, nullptr);
-        if (auto what = work_->wrong({loop, i}); what && !wrong_) wrong_ = std::move(what);
+        if (auto what = work_->wrong(number++); what && !wrong_) wrong_ = std::move(what);
       }
     }
+    first += loop.phases.size();
   }
 }
 
 void ScheduleTransfer::carry_out() {
-  const std::vector<Loop>& loops = schedule_->loops;
-  std::size_t number = 0;
-  for (std::size_t loop = 0; loop < loops.size(); number += loops[loop++].phases.size()) {
-    for (std::uint64_t repeat = 1; repeat <= loops[loop].repeats; ++repeat) {
+  std::size_t first = 0;
+  for (const Loop& loop : schedule_->loops) {
+    for (std::uint64_t repeat = 1; repeat <= loop.repeats; ++repeat) {
       work_->begin_repeat(clock_);
-      for (std::size_t i = 0; i < loops[loop].phases.size(); ++i) {
-        const Phase& phase = loops[loop].phases[i];
+      for (std::size_t i = 0; i < loop.phases.size(); ++i) {
+        const Phase& phase = loop.phases[i];
         if (repeat % phase.every != 0) continue;
         if (phase.gap_s > 0) wait_out(phase.gap_s);
         const Seconds before = clock_.counted();
-        work_->carry_out({loop, i}, clock_);
+        work_->carry_out(first + i, clock_);
         for (const SmallCollective& one : phase.collectives) reduce(one);
         if (!phase.collectives.empty()) clock_.lap(WorkPart::collectives);
-        phases_[number + i] += clock_.counted() - before;
+        phases_[first + i] += clock_.counted() - before;
       }
       work_->end_repeat(clock_);
     }
+    first += loop.phases.size();
   }
 }
 

@@ -51,7 +51,7 @@ class ScheduleTransfer final : public host::HostTransfer {
   [[nodiscard]] std::optional<std::string> wrong_reduction(const SmallCollective& what) const;
   void wait_out(Seconds gap);
 
-  const Schedule* schedule_;
+  std::shared_ptr<const Schedule> schedule_;
   int rank_;
   Transport* transport_;
   std::unique_ptr<PhaseWork> work_;

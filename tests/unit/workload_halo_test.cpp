@@ -257,10 +257,10 @@ TEST(MessageWorkTest, ADeviceIsWaitedForInTheLastPhaseThatHasMessagesOfTheRank) 
   HeapBuffer messages(MessageSlots(schedule, 0).bytes);
   auto packer = std::make_unique<CountingPacker>();
   const CountingPacker& counted = *packer;
-  const auto work = message_work(
-      {&schedule, 0, &state, &messages, std::move(packer), std::make_unique<DeviceOrder>(messages.data())});
+  const auto work = message_work({std::make_shared<const Schedule>(schedule), 0, &state, &messages,
+                                  std::move(packer), std::make_unique<DeviceOrder>(messages.data())});
   PartClock clock;
-  for (const std::size_t phase : {0, 1}) work->carry_out({0, phase}, clock);
+  for (const std::size_t phase : {0, 1}) work->carry_out(phase, clock);
   EXPECT_EQ(counted.under_way, 0);
 }
 

@@ -43,23 +43,24 @@ template <class Sending = DirectTransport>
 class RanksBy {
  public:
   explicit RanksBy(const Schedule& schedule, const PackerOfRank& make_packer = plain_packer)
-      : schedule_(schedule), board_(std::make_shared<const BoardMemory>(schedule.ranks)) {
-    schedule_.check();
-    const std::vector<MessageSlots> slots = slots_of_ranks(schedule_);
+      : schedule_(std::make_shared<const Schedule>(schedule)),
+        board_(std::make_shared<const BoardMemory>(schedule.ranks)) {
+    schedule_->check();
+    const std::vector<MessageSlots> slots = slots_of_ranks(*schedule_);
     std::vector<std::byte*> bases;
-    for (int rank = 0; rank < schedule_.ranks; ++rank) {
-      const Bytes state = schedule_.grid        ? HaloLayout::bytes(*schedule_.grid, rank)
-                          : schedule_.particles ? particle_state_bytes(schedule_, rank)
-                                                : 8;
+    for (int rank = 0; rank < schedule_->ranks; ++rank) {
+      const Bytes state = schedule_->grid        ? HaloLayout::bytes(*schedule_->grid, rank)
+                          : schedule_->particles ? particle_state_bytes(*schedule_, rank)
+                                                 : 8;
       state_.push_back(std::make_unique<HeapBuffer>(state));
       messages_.push_back(std::make_unique<HeapBuffer>(slots[static_cast<std::size_t>(rank)].bytes));
       bases.push_back(messages_.back()->data());
     }
-    for (int rank = 0; rank < schedule_.ranks; ++rank) {
+    for (int rank = 0; rank < schedule_->ranks; ++rank) {
       const auto own = static_cast<std::size_t>(rank);
-      RankContext context{&schedule_, rank, state_[own].get(), messages_[own].get(), make_packer(rank)};
+      RankContext context{schedule_, rank, state_[own].get(), messages_[own].get(), make_packer(rank)};
       context.transport =
-          std::make_unique<Sending>(RankBoard(board_, rank, host::SpinPolicy::yield), schedule_,
+          std::make_unique<Sending>(RankBoard(board_, rank, host::SpinPolicy::yield), *schedule_,
                                     MessageOrder::host, *context.packer, local_peers(slots, rank, bases));
       transfers_.push_back(std::make_unique<ScheduleTransfer>(std::move(context), RankThread{}));
     }
@@ -92,7 +93,7 @@ class RanksBy {
   [[nodiscard]] ScheduleTransfer& transfer(int rank) { return *transfers_[static_cast<std::size_t>(rank)]; }
 
  private:
-  Schedule schedule_;
+  std::shared_ptr<const Schedule> schedule_;
   std::shared_ptr<const BoardMemory> board_;
   std::vector<std::unique_ptr<HeapBuffer>> state_;
   std::vector<std::unique_ptr<HeapBuffer>> messages_;

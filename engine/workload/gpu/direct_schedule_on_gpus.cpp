@@ -1,4 +1,5 @@
 // direct-schedule on GPUs: messages are packed straight into the receiver's memory, which may be another process's.
+#include <algorithm>
 #include <map>
 #include <string>
 #include <utility>
@@ -24,18 +25,26 @@ constexpr Rotation whole{0, 1};  // memory of messages is used as a whole
 /// A rank, and another one that messages go to or come from.
 using RankPair = std::pair<int, int>;
 
-void put(Pack& pack, const std::map<RankPair, std::shared_ptr<const gpu::StreamEvent>>& events) {
-  pack.put<std::uint64_t>(events.size());
-  for (const auto& [pair, event] : events) pack.put(pair.first).put(pair.second).text(event->handle());
-}
+/// Events by rank and peer: those of this process's ranks, and handles of all processes'.
+struct PairEvents {
+  std::map<RankPair, std::shared_ptr<const gpu::StreamEvent>> own;
+  std::map<RankPair, std::string> handles;
 
-void add_handles(std::map<RankPair, std::string>& handles, Unpack& told) {
-  for (std::size_t left = told.count(); left > 0; --left) {
-    const int rank = told.number(0);
-    const int peer = told.number(0);
-    handles[{rank, peer}] = told.text();
+  void put(Pack& pack) const {
+    pack.put<std::uint64_t>(own.size());
+    for (const auto& [pair, event] : own) pack.put(pair.first).put(pair.second).text(event->handle());
   }
-}
+  void add_handles(Unpack& told) {
+    for (std::size_t left = told.count(); left > 0; --left) {
+      const int rank = told.number(0);
+      const int peer = told.number(0);
+      handles[{rank, peer}] = told.text();
+    }
+  }
+  [[nodiscard]] bool some_without_handle() const {
+    return std::any_of(handles.begin(), handles.end(), [](const auto& one) { return one.second.empty(); });
+  }
+};
 
 /// This process's ranks, and how they come to the others' memory and events.
 class DirectRanks final : public ScheduleParts {
@@ -43,8 +52,7 @@ class DirectRanks final : public ScheduleParts {
   /// `order`: what is wanted; hosts keep order where ranks are in several processes and a driver shares no events.
   DirectRanks(std::shared_ptr<gpu::GpuContext> context, std::shared_ptr<gpu::IpcMappings> mappings,
               const Flow& flow, std::vector<LocalRank> own, MessageOrder order)
-      : ScheduleParts(flow.schedule),
-        context_(std::move(context)),
+      : context_(std::move(context)),
         mappings_(std::move(mappings)),
         flow_(flow),
         own_(std::move(own)),
@@ -64,8 +72,8 @@ class DirectRanks final : public ScheduleParts {
         .put<std::uint64_t>(own_.size());
     for (const LocalRank& one : own_)
       pack.put(one.context.rank).text(gpu::IpcExport::of(*context_, *one.context.messages, whole).text());
-    put(pack, sent_);
-    put(pack, freed_);
+    sent_.put(pack);
+    freed_.put(pack);
     return pack.bytes();
   }
 
@@ -94,14 +102,14 @@ class DirectRanks final : public ScheduleParts {
       for (const LocalRank& one : own_) {
         const int rank = one.context.rank;
         for (int peer = 0; peer < flow_.schedule->ranks; ++peer) {
-          if (slot(rank, peer) != nullptr) sent_[{rank, peer}] = make(one);
-          if (slot(peer, rank) != nullptr) freed_[{rank, peer}] = make(one);
+          if (slot(rank, peer) != nullptr) sent_.own[{rank, peer}] = make(one);
+          if (slot(peer, rank) != nullptr) freed_.own[{rank, peer}] = make(one);
         }
       }
     } catch (const Error& error) {
       if (error.fault() != Fault::broken || reach == gpu::EventReach::process) throw;
-      sent_.clear();
-      freed_.clear();
+      sent_ = {};
+      freed_ = {};
       order_ = MessageOrder::host;
     }
   }
@@ -119,15 +127,11 @@ class DirectRanks final : public ScheduleParts {
         const int rank = told.number(0);
         foreign_[rank] = gpu::IpcExport::read(told.text());
       }
-      add_handles(foreign_sent_, told);
-      add_handles(foreign_freed_, told);
+      sent_.add_handles(told);
+      freed_.add_handles(told);
       told.end();
     }
-    for (const auto* const handles : {&foreign_sent_, &foreign_freed_}) {
-      for (const auto& [pair, handle] : *handles) {
-        if (handle.empty()) order_ = MessageOrder::host;
-      }
-    }
+    if (sent_.some_without_handle() || freed_.some_without_handle()) order_ = MessageOrder::host;
     if (board_ == nullptr) throw Error(Fault::broken, "no process offered memory for ranks to share");
   }
 
@@ -157,24 +161,22 @@ class DirectRanks final : public ScheduleParts {
     }
     if (order_ != MessageOrder::device) return found;
     gpu::GpuPacker* const packer = own.packer;  // outlives what it does for the transport
-    if (sent_.contains({rank, peer}))
-      found.record_sent = [event = sent_.at({rank, peer}), packer] { event->record(packer->stream()); };
-    if (freed_.contains({rank, peer}))
-      found.record_freed = [event = freed_.at({rank, peer}), packer] { event->record(packer->stream()); };
-    if (const Event event = event_of(sent_, foreign_sent_, {peer, rank}, packer->device()))
+    if (const Event event = event_of(sent_, {rank, peer}, packer->device()))
+      found.record_sent = [event, packer] { event->record(packer->stream()); };
+    if (const Event event = event_of(freed_, {rank, peer}, packer->device()))
+      found.record_freed = [event, packer] { event->record(packer->stream()); };
+    if (const Event event = event_of(sent_, {peer, rank}, packer->device()))
       found.await_sent = [event, packer] { event->hold_back(packer->stream()); };
-    if (const Event event = event_of(freed_, foreign_freed_, {peer, rank}, packer->device()))
+    if (const Event event = event_of(freed_, {peer, rank}, packer->device()))
       found.await_freed = [event, packer] { event->hold_back(packer->stream()); };
     return found;
   }
 
   /// For streams of `device`: of this process, or opened by its handle; null where there is none.
-  [[nodiscard]] Event event_of(const std::map<RankPair, Event>& own,
-                               const std::map<RankPair, std::string>& foreign, const RankPair& pair,
-                               int device) const {
-    if (const auto found = own.find(pair); found != own.end()) return found->second;
-    const auto handle = foreign.find(pair);
-    if (handle == foreign.end()) return nullptr;
+  [[nodiscard]] Event event_of(const PairEvents& events, const RankPair& pair, int device) const {
+    if (const auto found = events.own.find(pair); found != events.own.end()) return found->second;
+    const auto handle = events.handles.find(pair);
+    if (handle == events.handles.end()) return nullptr;
     return std::make_shared<const gpu::StreamEvent>(*context_, device, handle->second);
   }
 
@@ -202,14 +204,12 @@ class DirectRanks final : public ScheduleParts {
   Flow flow_;
   std::vector<LocalRank> own_;
   MessageOrder order_;
-  std::vector<MessageSlots> slots_;               ///< by rank
-  std::shared_ptr<const BoardMemory> board_;      ///< made here where this process has rank 0
-  std::map<int, const Buffer*> local_;            ///< messages, by rank of this process
-  std::map<RankPair, Event> sent_;                ///< events of this process's ranks: of messages to the peer
-  std::map<RankPair, Event> freed_;               ///< of what the rank has unpacked from the peer
-  std::map<int, gpu::IpcExport> foreign_;         ///< messages, by rank of all processes
-  std::map<RankPair, std::string> foreign_sent_;  ///< handles of events, of all processes
-  std::map<RankPair, std::string> foreign_freed_;
+  std::vector<MessageSlots> slots_;           ///< by rank
+  std::shared_ptr<const BoardMemory> board_;  ///< made here where this process has rank 0
+  std::map<int, const Buffer*> local_;        ///< messages, by rank of this process
+  PairEvents sent_;                           ///< of messages to the peer
+  PairEvents freed_;                          ///< of what the rank has unpacked from the peer
+  std::map<int, gpu::IpcExport> foreign_;     ///< messages, by rank of all processes
 };
 
 }  // namespace

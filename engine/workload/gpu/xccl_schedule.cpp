@@ -78,8 +78,8 @@ class XcclTransport final : public Transport {
 
   void wait() override { exchange(sends_, receives_); }
 
-  void begin_phase(std::size_t loop, std::size_t phase) override {
-    phase_ = messages_of(schedule_->loops[loop].phases[phase], rank_);
+  void begin_phase(const Phase& phase) override {
+    phase_ = messages_of(phase, rank_);
     exchanged_ = !phase_.any();
   }
 
@@ -275,7 +275,7 @@ class XcclTransport final : public Transport {
 class XcclScheduleParts final : public ScheduleParts {
  public:
   XcclScheduleParts(std::shared_ptr<xccl::XcclContext> context, const Flow& flow, std::vector<LocalRank> own)
-      : ScheduleParts(flow.schedule), context_(std::move(context)), flow_(flow), own_(std::move(own)) {}
+      : context_(std::move(context)), flow_(flow), own_(std::move(own)) {}
 
   [[nodiscard]] std::string export_handles() override {
     const bool has_first = !own_.empty() && own_.front().context.rank == 0;
