@@ -5,6 +5,7 @@
 #include <iterator>
 #include <utility>
 
+#include "backend/fake/fake_copy.hpp"
 #include "backend/host/allocation_methods.hpp"
 #include "backend/host/backend.hpp"
 #include "backend/host/cpu_access.hpp"
@@ -135,6 +136,14 @@ Backend open_measured(std::size_t lanes, const Environment& environment, python:
   add_mpi(all, opened.context, environment);
   add_python(all, environment, std::move(place));
   return all;
+}
+
+Backend open_fake() {
+  host::HostBackend opened = host::open();
+  opened.backend.name = "fake";
+  opened.backend.memories.push_back(host::SmallPages::pageable(opened.context));
+  opened.backend.methods.push_back(std::make_unique<fake::FakeCopy>(opened.context));
+  return std::move(opened.backend);
 }
 
 Backend open_modelled(modelled::Machine machine) {

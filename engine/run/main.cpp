@@ -35,6 +35,7 @@ constexpr const char* usage =
     "       linkscope-engine join                    be one process of a run with several "
     "(docs/architecture.md)\n"
     "       linkscope-engine --version | --help\n"
+    "       linkscope-engine --fake COMMAND          with one method that fails as a plan asks, for tests\n"
     "environment: LINKSCOPE_SEED  seed of the first data pattern (default 1)\n"
     "             LINKSCOPE_SYNC  how threads wait for a GPU: spin (default), yield or block\n"
     "             LINKSCOPE_MPI   an MPI library with the standard ABI, or an adapter of linkscope's\n"
@@ -59,10 +60,14 @@ std::string read_file(const std::string& path) {
   return text;
 }
 
-int describe(const std::vector<std::string>& options) {
+/// Which methods and memories the engine shall have.
+enum class Offer { all, fake };
+
+int describe(const std::vector<std::string>& options, Offer offer) {
   RecordStream out(STDOUT_FILENO, STDERR_FILENO);
   if (options.empty()) {
-    out.lines().write(description_record(open_measured(1, Environment::read())));
+    out.lines().write(
+        description_record(offer == Offer::fake ? open_fake() : open_measured(1, Environment::read())));
   } else if (options.size() == 1 && options.front() == "--modelled") {
     out.lines().write(description_record(open_modelled({})));
   } else {
@@ -71,7 +76,8 @@ int describe(const std::vector<std::string>& options) {
   return success;
 }
 
-Backend open(const Plan& plan, const Environment& environment, python::GroupPlace place) {
+Backend open(Offer offer, const Plan& plan, const Environment& environment, python::GroupPlace place) {
+  if (offer == Offer::fake) return open_fake();
   place.memory_limit = plan.memory_limit_bytes;
   return plan.backend == BackendKind::modelled
              ? open_modelled(parse_machine(*plan.machine))
@@ -83,33 +89,35 @@ int complain(const std::string& what, int code) {
   return code;
 }
 
-int join_run(const std::vector<std::string>& arguments) {
+int join_run(const std::vector<std::string>& arguments, Offer offer) {
   if (!arguments.empty())
     throw Error(Fault::bad_input, "join takes nothing: the supervisor hands out the plan");
   const Environment environment = Environment::read();
-  const EngineFactory factory{
-      LINKSCOPE_ENGINE,
-      [&](const Plan& plan, const python::GroupPlace& place) { return open(plan, environment, place); },
-      [](const std::string& why) { ::_exit(complain(why, lost)); }};
+  const EngineFactory factory{LINKSCOPE_ENGINE,
+                              [&](const Plan& plan, const python::GroupPlace& place) {
+                                return open(offer, plan, environment, place);
+                              },
+                              [](const std::string& why) { ::_exit(complain(why, lost)); }};
   return join(environment, factory) == Health::sound ? success : lost;
 }
 
-int run(const std::vector<std::string>& arguments) {
+int run(const std::vector<std::string>& arguments, Offer offer) {
   if (arguments.size() != 1) throw Error(Fault::bad_input, "run takes one plan file");
   const Environment environment = Environment::read();
   Plan plan = parse_plan(read_file(arguments.front()));
   RecordStream out(STDOUT_FILENO, STDERR_FILENO);
-  const Backend backend = open(plan, environment, {});
+  const Backend backend = open(offer, plan, environment, {});
   SingleProcess group;
   return Executor(backend, plan, environment, group, out.lines()).run() == Health::sound ? success : lost;
 }
 
-int dispatch(const std::vector<std::string>& arguments) {
+int dispatch(const std::vector<std::string>& arguments, Offer offer = Offer::all) {
   const std::string command = arguments.empty() ? "" : arguments.front();
   const std::vector<std::string> rest(arguments.begin() + (arguments.empty() ? 0 : 1), arguments.end());
-  if (command == "describe") return describe(rest);
-  if (command == "run") return run(rest);
-  if (command == "join") return join_run(rest);
+  if (command == "describe") return describe(rest, offer);
+  if (command == "run") return run(rest, offer);
+  if (command == "join") return join_run(rest, offer);
+  if (command == "--fake") return dispatch(rest, Offer::fake);
   if (command == "--version") {
     std::cout << "linkscope-engine " << engine_version() << '\n';
     return success;

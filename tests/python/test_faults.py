@@ -1,115 +1,58 @@
-"""The whole pipeline on the modelled backend, faults injected into a real engine."""
+"""The whole pipeline over a real engine that fails as its plan asks (engine/backend/fake)."""
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
-from launching import Ended, real_engine
+from launching import Bench, bench, use_built_engines
 
-from linkscope.cli import main
+from linkscope.launch.engines import find_engines
 from linkscope.results.run_file import RunFile
 
-__all__ = ["real_engine"]
-SUITE = """
-name: faulty
-answers: What happens when cases break?
-rows:
-  - name: copy
-    title: Copies
-    pattern: pairs
-    source: {{on: gpu, memory: device}}
-    destination: {{on: gpu, memory: device}}
-    method: copy-engine
-    executor: source
-    sizes: 1M
-    show: matrix
-  - name: broken
-    title: Copies that break
-    pattern: both-ways
-    source: {{on: gpu, memory: device}}
-    destination: {{on: gpu, memory: device}}
-    method: kernel-copy
+__all__ = ["bench"]
+ROW = """
+  - name: {name}
+    title: Copies, {name}
+    pattern: local
+    source: {{on: numa, memory: pageable}}
+    destination: {{on: numa, memory: pageable}}
+    method: fake-copy
     executor: source
     sizes: 1M
     parameters: {{inject: {fault}}}
-    show: matrix
-  - name: after
-    title: Copies afterwards
-    pattern: local
-    source: {{on: gpu, memory: device}}
-    destination: {{on: gpu, memory: device}}
-    method: copy-engine
-    executor: source
-    sizes: 1M
-    show: matrix
+    show: list
 """
-REASONS = {"crash": "the engine died of SIG", "hang": "the engine hung", "corrupt": "", "error": ""}
+SUITE = "name: faulty\nanswers: What happens when cases break?\nrows:"
+REASONS = {
+    "crash": "the engine died of SIG",
+    "hang": "the engine hung",
+    "corrupt": "byte ",
+    "error": "the flow asked for an error",
+}
 
 
-pytestmark = pytest.mark.usefixtures("real_engine")
-
-
-def run(folder: Path, capsys: pytest.CaptureFixture[str], *arguments: str) -> Ended:
-    with pytest.raises(SystemExit) as left:
-        main(["run", *arguments, "--machine", "h200x4", "-o", str(folder / "a.jsonl")])
-    captured = capsys.readouterr()
-    return Ended(int(left.value.code or 0), captured.out, captured.err)
+def offer_fake_engine(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let the Bench start the built engine as one whose only method fails as it is asked."""
+    with monkeypatch.context() as usual:
+        use_built_engines(usual)
+        built = find_engines()
+    if "host" not in built:
+        pytest.skip("no host engine is built")
+    program = bench.engines / "linkscope-engine-host"
+    program.write_text(f'#!/bin/sh\nexec {built["host"].resolve()} --fake "$@"\n')
 
 
 @pytest.mark.parametrize("fault", REASONS)
-def test_a_fault_fails_its_own_rows_and_no_other(
-    fault: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_fault_fails_its_own_row_and_no_other(fault: str, bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    offer_fake_engine(bench, monkeypatch)
     monkeypatch.setattr("linkscope.plan.budget.timeout_s", lambda case, options: 2.0)
-    (tmp_path / "faulty.yaml").write_text(SUITE.format(fault=fault))
-    ended = run(tmp_path, capsys, str(tmp_path / "faulty.yaml"), "--devices", "gpu:0,gpu:1")
+    rows = (("copy", "none"), ("broken", fault), ("after", "none"))
+    suite = bench.folder / "faulty.yaml"
+    suite.write_text(SUITE + "".join(ROW.format(name=name, fault=fault) for name, fault in rows))
+    ended = bench.cli("run", suite, "-o", "a.jsonl", "--devices", "numa:0")
     assert ended.code == 1, ended.err
-    found = RunFile.read(tmp_path / "a.jsonl")
+    found = RunFile.read(bench.folder / "a.jsonl")
     assert {row.name: row.status for row in found.rows} == {"copy": "ok", "broken": "failed", "after": "ok"}
+    assert not found.modelled
     (broken,) = found.with_status("failed")
     assert broken.reason is not None
     assert broken.reason.startswith(REASONS[fault])
-    assert broken.reason
-
-
-def test_the_default_suite_runs_on_a_described_node(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    ended = run(tmp_path, capsys, "--sizes", "1M", "--methods", "copy-engine,kernel-copy,ping-pong")
-    assert ended.code == 0, ended.err
-    found = RunFile.read(tmp_path / "a.jsonl")
-    assert found.modelled
-    assert found.missing == ()
-    assert all(row.modelled for row in found.rows)
-    rows = {row.id: row for row in found.rows}
-    everything, alone = (rows[f"default/{name}/copy-engine/1MiB"] for name in ("all-to-all/12flows", "d2d/gpu:0>gpu:1"))
-    assert everything.aggregate is not None
-    assert alone.flows[0].gbps is not None
-    assert everything.aggregate.median > 2 * alone.flows[0].gbps.median  # several links carry the bytes, not one
-
-
-UNTOLD = """
-name: untold
-answers: What becomes of a row whose figure nothing gives?
-rows:
-  - name: touched
-    title: Copies, read plus written
-    pattern: local
-    source: {on: gpu, memory: device}
-    destination: {on: gpu, memory: device}
-    method: [kernel-copy, stream]
-    executor: source
-    sizes: 1M
-    show: list
-    figure: touched
-"""
-
-
-def test_a_row_without_the_figure_that_it_is_for_has_failed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    suite = tmp_path / "untold.yaml"
-    suite.write_text(UNTOLD)
-    ended = run(tmp_path, capsys, str(suite))
-    assert ended.code == 1
-    by_method = {row.case["flows"][0]["method"]: row for row in RunFile.read(tmp_path / "a.jsonl").rows}
-    assert by_method["stream"].status == "ok"
-    assert by_method["kernel-copy"].status == "failed"
-    assert by_method["kernel-copy"].reason == "no figure: kernel-copy does not tell what it touches"
