@@ -24,8 +24,8 @@ from linkscope.errors import LinkscopeError
 from linkscope.figures.run import Run
 from linkscope.machine.described import load_machine
 from linkscope.machine.paths import Paths
+from linkscope.modelled.machine import ModelledMachine
 from linkscope.plan.expand import expand
-from linkscope.plan.modelled import machine_of
 from linkscope.plan.select import Selection
 from linkscope.plan.suites import load_suite
 from linkscope.render import render
@@ -69,7 +69,7 @@ def _machine(path: Path) -> str:
         node = load_machine(str(path))
         render(topology(node), full=True)
         draw(node)
-        json.dumps([to_json(node), machine_of(Paths(node))], allow_nan=False)
+        json.dumps([to_json(node), ModelledMachine(Paths(node)).capacities], allow_nan=False)
 
     return _judged(use)
 

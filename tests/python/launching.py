@@ -14,8 +14,7 @@ from typing import Any
 import pytest
 
 from linkscope.cli import main
-from linkscope.errors import LinkscopeError
-from linkscope.launch.engines import modelling_engine
+from linkscope.launch.engines import find_engines
 
 FAKE = Path(__file__).with_name("fake_engine.py")
 TINY_SUITE = """
@@ -77,11 +76,9 @@ def add_engine(directory: Path, name: str, source: Path = FAKE) -> Path:
 
 @pytest.fixture(scope="module")
 def real_engine() -> None:
-    """Skips where no engine is built, whose modelled backend the test drives."""
-    try:
-        modelling_engine()
-    except LinkscopeError as error:
-        pytest.skip(str(error))
+    """Skip where no engine is built."""
+    if not find_engines():
+        pytest.skip("no engine is built")
 
 
 BUILT = os.environ.get("LINKSCOPE_ENGINE_DIR")

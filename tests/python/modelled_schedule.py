@@ -1,16 +1,15 @@
-"""Plays schedules on described nodes by the engine's modelled backend. For tests."""
+"""Plays schedules on described nodes. For tests."""
 
 from __future__ import annotations
 
-import json
-import subprocess
-from pathlib import Path
 from typing import Any
 
 from linkscope.launch.engines import modelling_engine
 from linkscope.machine.node import Node
 from linkscope.machine.paths import Paths
-from linkscope.plan.modelled import give_figures, machine_of
+from linkscope.modelled.cases import modelled_row
+from linkscope.modelled.machine import ModelledMachine
+from linkscope.plan.modelled import give_figures
 from linkscope.workload.schedule import Schedule
 
 Json = dict[str, Any]
@@ -50,21 +49,11 @@ def why_not(case: Json, node: Node) -> str | None:
     return give_figures(case, Paths(node), modelling_engine().catalog())
 
 
-def played(case: Json, node: Node, folder: Path) -> Json:
-    """The engine's row of the case."""
+def played(case: Json, node: Node) -> Json:
+    """The row of the case."""
     reason = why_not(case, node)
     assert reason is None, reason
-    wanted = {name: value for name, value in case.items() if name != "environment"}
-    plan = {"schema": 1, "backend": "modelled", "machine": machine_of(Paths(node)), "options": {}, "cases": [wanted]}
-    path = folder / "plan.json"
-    path.write_text(json.dumps(plan))
-    command = [str(modelling_engine().path), "run", str(path)]
-    ran = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
-    assert ran.returncode == 0, ran.stdout + ran.stderr
-    rows = [json.loads(line) for line in ran.stdout.splitlines() if '"record":"row"' in line]
-    assert len(rows) == 1, ran.stdout
-    row: Json = rows[0]
-    return row
+    return modelled_row(case, ModelledMachine(Paths(node)))
 
 
 def seconds(row: Json) -> float:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pytest
-from launching import real_engine
 
 import linkscope
 from linkscope.answers.best import choices
@@ -12,12 +11,11 @@ from linkscope.figures.run import Run
 from linkscope.results.row import Row
 from linkscope.results.run_file import RunFile
 
-__all__ = ["real_engine"]
 MIB = 1 << 20
 
 
 @pytest.fixture(scope="module")
-def messages(tmp_path_factory: pytest.TempPathFactory, real_engine: None) -> RunFile:
+def messages(tmp_path_factory: pytest.TempPathFactory) -> RunFile:
     """Between two dies of a node with a published latency of its copy engine, and none of MPI and kernels."""
     where = tmp_path_factory.mktemp("runs") / "run.jsonl"
     methods = "mpi,ipc-copy,ipc-kernel"

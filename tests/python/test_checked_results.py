@@ -13,7 +13,6 @@ import planted_faults as faults
 import polars
 import pytest
 import recorded
-from launching import real_engine
 
 import linkscope
 from linkscope.answers.answer import Answer, Outcome
@@ -23,7 +22,6 @@ from linkscope.machine.expected import expected
 from linkscope.results.row import Row
 from linkscope.results.run_file import RunFile
 
-__all__ = ["real_engine"]
 Json = dict[str, Any]
 
 
@@ -112,7 +110,7 @@ def test_a_known_latency_is_of_its_caches_load_and_memory_alone(other: dict[str,
     assert slow(answer).is_empty()
 
 
-def test_nvbandwidths_own_chase_is_compared_with_its_own_result(tmp_path: Path, real_engine: None) -> None:
+def test_nvbandwidths_own_chase_is_compared_with_its_own_result(tmp_path: Path) -> None:
     run = linkscope.run("nvbandwidth", output=tmp_path / "a.jsonl", machine="h200x4", keyword="d2d-latency-sm")
     sources = checked(explain(run))["expected_source"]
     assert len(sources) == 12

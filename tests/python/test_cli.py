@@ -24,6 +24,7 @@ from linkscope.messages.finding import note
 from linkscope.plan.patterns import PATTERNS
 from linkscope.plan.suites import load_suite, suite_names
 from linkscope.results.calibration import kept_at
+from linkscope.results.run_file import RunFile
 
 __all__ = ["bench"]
 
@@ -95,10 +96,17 @@ def test_a_budget_without_a_unit_means_seconds_and_says_so(bench: Bench, budget:
 
 def test_a_missing_engine_is_one_clear_line(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("LINKSCOPE_ENGINE_DIR", str(bench.folder / "none"))
-    for arguments in (["run"], ["run", "--machine", "h200x4"], ["list", "methods"]):
+    for arguments in (["run"], ["list", "methods"]):
         ended = bench.cli(*arguments)
         assert (ended.code, "no engine in " in ended.complaint) == (2, True)
         assert "LINKSCOPE_ENGINE_DIR" in ended.complaint
+
+
+def test_a_machine_model_needs_no_engine(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("LINKSCOPE_ENGINE_DIR", str(bench.folder / "none"))
+    ended = bench.cli("run", "contention", "--machine", "h200x4", "-o", "a.jsonl")
+    assert ended.code == 0, ended.err
+    assert RunFile.read(Path("a.jsonl")).modelled
 
 
 def test_a_run_file_of_another_schema_is_one_clear_line(bench: Bench) -> None:

@@ -13,7 +13,6 @@ import planted_faults as faults
 import polars
 import pytest
 import recorded
-from launching import real_engine
 from test_checked_results import checked, explain, found, slow
 from test_nominal import with_link_down
 
@@ -27,7 +26,6 @@ from linkscope.render import render
 from linkscope.results.row import Row
 from linkscope.results.run_file import RunFile
 
-__all__ = ["real_engine"]
 ALL = ("gpu:0", "gpu:1", "gpu:2", "gpu:3")
 MACHINES = sorted(path.stem for path in (Path(__file__).parents[2] / "machines").glob("*.yaml"))
 Json = dict[str, Any]
@@ -339,19 +337,19 @@ def test_gpus_of_one_fabric_that_cannot_reach_each_other_are_a_problem_without_a
 
 
 @pytest.fixture(scope="module", params=["ac922", "frontier"])
-def modelled(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory, real_engine: None) -> RunFile:
+def modelled(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> RunFile:
     return linkscope.run("default", machine=request.param, output=tmp_path_factory.mktemp("runs") / "run.jsonl")
 
 
 @pytest.mark.parametrize("machine", MACHINES)
-def test_a_healthy_modelled_node_has_no_problem(machine: str, tmp_path: Path, real_engine: None) -> None:
+def test_a_healthy_modelled_node_has_no_problem(machine: str, tmp_path: Path) -> None:
     run = linkscope.run("duplex", machine=machine, sizes="256M", output=tmp_path / "run.jsonl")
     answer = explain(run)
     assert answer.data["checked"] > 0
     assert found(answer) == []
 
 
-def test_a_copy_engine_that_ends_below_its_link_is_no_problem_but_a_step(real_engine: None, tmp_path: Path) -> None:
+def test_a_copy_engine_that_ends_below_its_link_is_no_problem_but_a_step(tmp_path: Path) -> None:
     run = linkscope.run("peer", machine="frontier", sizes="256M", devices="gpu:0,gpu:1", output=tmp_path / "run.jsonl")
     answer = explain(run)
     steps = answer.table("explain.steps").frame
@@ -368,7 +366,7 @@ def test_a_model_has_no_verdict_and_what_it_was_given_is_no_prediction(modelled:
     assert studies
 
 
-def test_a_model_predicts_opposite_flows_for_which_it_has_no_rule(real_engine: None, tmp_path: Path) -> None:
+def test_a_model_predicts_opposite_flows_for_which_it_has_no_rule(tmp_path: Path) -> None:
     answer = explain(linkscope.run("duplex", machine="h200x4", sizes="256M", output=tmp_path / "run.jsonl"))
     both = checked(answer).filter(polars.col("figure") == "sum", polars.col("expected_source") != PEERS_SOURCE)
     assert set(both["kind"]) == {"peer", "host"}

@@ -10,7 +10,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from launching import TINY_SUITE, Bench, bench, real_engine, use_built_engines
+from launching import TINY_SUITE, Bench, bench, use_built_engines
 
 from linkscope.cli.console import PlainNames
 from linkscope.errors import LinkscopeError
@@ -26,7 +26,7 @@ from linkscope.results import run_file, run_writer
 from linkscope.results.run_file import RunFile
 from linkscope.results.run_writer import RunWriter
 
-__all__ = ["bench", "real_engine"]
+__all__ = ["bench"]
 
 ROOT = Path(__file__).resolve().parents[2]
 BARE_GPUS = """
@@ -46,7 +46,6 @@ NO_MEMORY = BARE_GPUS.replace(
 NO_GPU = BARE_GPUS.replace("gpu", "numa")
 
 
-@pytest.mark.usefixtures("real_engine")
 @pytest.mark.parametrize("command", [("run", "halo"), ("run", "particles")])
 def test_a_shipped_machine_without_numa_nodes_plans_what_it_can(
     command: tuple[str, ...], bench: Bench, monkeypatch: pytest.MonkeyPatch
@@ -57,7 +56,6 @@ def test_a_shipped_machine_without_numa_nodes_plans_what_it_can(
     assert bench.cli("app", command[1], "--machine", "mi300x", "--dry-run").code in (0, 2)
 
 
-@pytest.mark.usefixtures("real_engine")
 @pytest.mark.parametrize("machine", [BARE_GPUS, NO_MEMORY, NO_GPU])
 @pytest.mark.parametrize(("end", "executor"), [("gpu", "numa"), ("numa", "gpu"), ("nearest-numa", "source")])
 def test_a_row_asks_for_devices_that_are_not_there(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from itertools import combinations
+from itertools import combinations, permutations
 from pathlib import Path
 
 import pytest
@@ -12,7 +12,7 @@ import yaml
 from linkscope.machine.described import load_machine, machine_names
 from linkscope.machine.node import Node
 from linkscope.machine.paths import Paths
-from linkscope.plan.modelled import machine_of
+from linkscope.modelled.machine import ModelledMachine
 
 MACHINES = Path(__file__).resolve().parents[2] / "machines"
 GIB = 1 << 30
@@ -40,9 +40,8 @@ def test_machine_is_valid_and_modelled_and_connected(name: str) -> None:
     paths = Paths(node)
     for a, b in combinations([*node.of_kind("gpu"), *node.of_kind("numa")], 2):
         assert paths.between(a.id, b.id) is not None, f"{a.id} cannot reach {b.id}"
-    machine = machine_of(paths)
-    assert {device["id"] for device in machine["devices"]} == {d.id for d in node.devices if d.kind != "switch"}
-    assert len(machine["links"]) == 2 * len(node.links)
+    places = sum(device.kind != "switch" for device in node.devices)
+    assert len(ModelledMachine(paths).capacities) == 2 * len(node.links) + places
 
 
 @pytest.mark.parametrize("name", machine_names())
@@ -116,9 +115,11 @@ def test_power_triads(name: str, lanes: int, nvlink: float, xbus: float) -> None
 
 
 def test_s822lc_gpus_are_peers_inside_their_triad_only() -> None:
-    pairs = machine_of(Paths(load_machine("s822lc")))["peer_access"]
-    assert sorted(pairs) == [["gpu:0", "gpu:1"], ["gpu:1", "gpu:0"], ["gpu:2", "gpu:3"], ["gpu:3", "gpu:2"]]
-    assert "peer_access" not in machine_of(Paths(load_machine("ac922")))
+    node = load_machine("s822lc")
+    machine = ModelledMachine(Paths(node))
+    pairs = [(a.id, b.id) for a, b in permutations(node.of_kind("gpu"), 2) if machine.peers(a.id, b.id)]
+    assert pairs == [("gpu:0", "gpu:1"), ("gpu:1", "gpu:0"), ("gpu:2", "gpu:3"), ("gpu:3", "gpu:2")]
+    assert ModelledMachine(Paths(load_machine("ac922"))).peers("gpu:0", "gpu:3")
 
 
 def test_4029gp_mesh_has_the_stated_links_at_gpu0_and_six_lanes_everywhere() -> None:

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from launching import real_engine
 from typer.testing import CliRunner
 
 import linkscope
@@ -21,12 +20,11 @@ from linkscope.messages.finding import note
 from linkscope.plan.model_gaps import model_gaps
 from linkscope.results.run_file import RunFile
 
-__all__ = ["real_engine"]
 HOST_MPI = "no source gives MPI's rate in host memory"
 
 
 @pytest.fixture(scope="module")
-def messages(tmp_path_factory: pytest.TempPathFactory, real_engine: None) -> RunFile:
+def messages(tmp_path_factory: pytest.TempPathFactory) -> RunFile:
     where = tmp_path_factory.mktemp("runs") / "run.jsonl"
     return linkscope.run(
         "p2p-processes", output=where, machine="frontier", devices="gpu:0-1,numa:0", keyword="ping-pong"
@@ -56,7 +54,7 @@ def test_where_all_is_modelled_nothing_is_said() -> None:
     assert gaps([("s", "a", None)]) == []
 
 
-def test_before_a_run_it_is_said_first_that_no_message_of_host_memory_is_modelled(real_engine: None) -> None:
+def test_before_a_run_it_is_said_first_that_no_message_of_host_memory_is_modelled() -> None:
     job = prepare(Request(suites=("p2p-processes",), machine="frontier", keyword="ping-pong"))
     found = not_modelled(job)
     lacking = [one for one in found if one.code.startswith("model.lacking")]
@@ -74,7 +72,7 @@ def own(tmp_path: Path) -> Path:
     return path
 
 
-def test_what_is_advised_of_a_machine_file_of_ones_own_can_be_typed(own: Path, real_engine: None) -> None:
+def test_what_is_advised_of_a_machine_file_of_ones_own_can_be_typed(own: Path) -> None:
     job = prepare(Request(suites=("p2p-processes",), machine=str(own), keyword="ping-pong"))
     (advice,) = commands(not_modelled(job)[-1])
     words = shlex.split(advice)
@@ -98,7 +96,7 @@ def test_no_machine_is_named_that_list_does_not_know(messages: RunFile) -> None:
         assert named(run) == ["linkscope list machines"]
 
 
-def test_what_else_keeps_a_case_from_running_is_no_gap_of_the_model(real_engine: None) -> None:
+def test_what_else_keeps_a_case_from_running_is_no_gap_of_the_model() -> None:
     """With one GPU of the node cases lack the others: the model has data for them."""
     assert not_modelled(prepare(Request(suites=("default",), machine="ac922", devices="gpu:0", keyword="h2d"))) == []
 
@@ -112,7 +110,7 @@ def test_what_one_vendors_gpus_alone_have_is_modelled_on_no_others() -> None:
     assert None in skips("h200x4")
 
 
-def test_a_suite_without_a_case_on_the_node_is_told_where_others_have_some(real_engine: None) -> None:
+def test_a_suite_without_a_case_on_the_node_is_told_where_others_have_some() -> None:
     job = prepare(Request(suites=("host", "p2p-processes"), machine="mi300a", keyword="chase"))
     assert job.notes == (sentence(note("plan.no-case", suite="p2p-processes")),), "it has tests of hosts"
     assert prepare(Request(suites=("default",), machine="mi300a")).notes == ()

@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from launching import modelling_engine, real_engine
 from suite_text import suite_of
 
 from linkscope.errors import LinkscopeError
+from linkscope.launch.engines import modelling_engine
 from linkscope.machine.described import load_machine, machine_names
 from linkscope.plan.engine_catalog import EngineCatalog
 from linkscope.plan.expand import expand
@@ -19,7 +19,6 @@ from linkscope.plan.planned_case import PlannedCase
 from linkscope.plan.select import Selection
 from linkscope.plan.suites import load_suite
 
-__all__ = ["real_engine"]
 Json = dict[str, Any]
 
 NODE = """
@@ -139,7 +138,7 @@ def test_a_rule_may_say_that_nothing_is_known(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("machine", "held"), [("frontier", 32 << 20), ("mi300a", 256 << 20)])
-def test_a_working_set_that_caches_hold_has_no_latency_of_memory(machine: str, held: int, real_engine: None) -> None:
+def test_a_working_set_that_caches_hold_has_no_latency_of_memory(machine: str, held: int) -> None:
     cases = expand([load_suite("latency-host")], load_machine(machine), modelling_engine().catalog(), Selection())
     skips = {one.case["flows"][0]["bytes"]: one.skip for one in cases if one.case["name"] == "chase-by-size"}
     assert all("caches" in str(skip) for size, skip in skips.items() if size <= held)
@@ -201,9 +200,7 @@ SUITES = (
 
 
 @pytest.mark.parametrize("name", machine_names())
-def test_no_rule_is_hidden_behind_the_ones_before_it(
-    name: str, real_engine: None, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_no_rule_is_hidden_behind_the_ones_before_it(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     reached: set[int] = set()
     fits = _Choice._fits
 

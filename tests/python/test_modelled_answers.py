@@ -4,22 +4,18 @@ from __future__ import annotations
 
 import polars
 import pytest
-from launching import real_engine
 
 import linkscope
 from linkscope.answers.analyze.tiers import SAME
 from linkscope.machine.paths import Paths
 from linkscope.results.run_file import RunFile
 
-__all__ = ["real_engine"]
-
-
 KERNEL_COPY = {"frontier": (8.7e-6, 0.77), "mi300a": (1e-6, 0.703)}
 """Latency in seconds, without that of links, and share of the path's peak, as machines/NAME.yaml has them."""
 
 
 @pytest.fixture(scope="module", params=KERNEL_COPY)
-def swept(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory, real_engine: None) -> RunFile:
+def swept(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> RunFile:
     """Kernel copies between four GPUs, by size."""
     where = tmp_path_factory.mktemp("runs") / "run.jsonl"
     asked = {"machine": request.param, "devices": "gpu:0-3", "methods": "kernel-copy", "sizes": "64:1G:16x"}

@@ -1,4 +1,4 @@
-"""Schedules on described nodes: which figures their steps get, and what the engine makes of the whole plan."""
+"""Schedules on described nodes: which figures their steps get, and what the model makes of them."""
 
 from __future__ import annotations
 
@@ -8,17 +8,14 @@ from typing import Any
 
 import jsonschema_rs
 import pytest
-from launching import real_engine
 from modelled_schedule import case_of, messages_s, played, seconds, why_not
 from schema_files import load_schema
 
 from linkscope.machine.described import load_machine
 from linkscope.machine.node import Node
 from linkscope.workload.halo import halo
-from linkscope.workload.schedule import Message, Particles, Phase, Schedule, SmallCollective, in_order
+from linkscope.workload.schedule import Message, Particles, Phase, Schedule, in_order
 
-__all__ = ["real_engine"]
-pytestmark = pytest.mark.usefixtures("real_engine")
 Json = dict[str, Any]
 MB = 10**6
 
@@ -95,8 +92,8 @@ def test_a_plan_with_them_is_what_the_schema_says(node: Node) -> None:
     }  # fmt: skip
 
 
-def test_messages_take_what_their_pairs_say(node: Node, tmp_path: Path) -> None:
-    row = played(case_of(plain((0, 1, MB), (1, 2, MB)), GPUS), node, tmp_path)
+def test_messages_take_what_their_pairs_say(node: Node) -> None:
+    row = played(case_of(plain((0, 1, MB), (1, 2, MB)), GPUS), node)
     assert row["status"] == "ok"
     assert row["modelled"]
     # The thin link has half of 25 GB/s for it.
@@ -104,18 +101,18 @@ def test_messages_take_what_their_pairs_say(node: Node, tmp_path: Path) -> None:
     assert row["flows"][0]["parts_s"] == pytest.approx([130e-6] * 3)
     told = row["flows"][0]["breakdown"]
     assert [one["parts_s"] for one in told] == [{"wait": pytest.approx(130e-6)}] * 3
-    assert row["verified"]["bytes"] > 0
+    assert "verified" not in row
 
 
-def test_ranks_on_other_devices_take_other_links(node: Node, tmp_path: Path) -> None:
+def test_ranks_on_other_devices_take_other_links(node: Node) -> None:
     schedule = plain((0, 1, MB), ranks=2)
-    times = [seconds(played(case_of(schedule, order), node, tmp_path)) for order in (GPUS[:2], GPUS[1:])]
+    times = [seconds(played(case_of(schedule, order), node)) for order in (GPUS[:2], GPUS[1:])]
     assert times == pytest.approx([20e-6, 130e-6])
 
 
-def test_the_halo_exchange_is_packed_sent_unpacked_and_reduced(node: Node, tmp_path: Path) -> None:
+def test_the_halo_exchange_is_packed_sent_unpacked_and_reduced(node: Node) -> None:
     schedule = halo(2, (64, 32), 10)
-    row = played(case_of(schedule, GPUS[:2]), node, tmp_path)
+    row = played(case_of(schedule, GPUS[:2]), node)
     assert row["status"] == "ok"
     for one in row["flows"][0]["breakdown"]:
         parts = one["parts_s"]
@@ -129,18 +126,18 @@ def test_the_halo_exchange_is_packed_sent_unpacked_and_reduced(node: Node, tmp_p
     assert messages_s(row, schedule) == pytest.approx(61 * (30 + 2 * 4) * 1e-6, rel=0.01)
 
 
-def test_host_staging_copies_through_the_nearest_numa_node(node: Node, tmp_path: Path) -> None:
+def test_host_staging_copies_through_the_nearest_numa_node(node: Node) -> None:
     schedule = plain((0, 1, MB), ranks=2)
-    row = played(case_of(schedule, GPUS[:2], staging="full"), node, tmp_path)
+    row = played(case_of(schedule, GPUS[:2], staging="full"), node)
     # Out and in at 10 GB/s, and between them within the memory of numa:0, which is read and written.
     assert seconds(row) == pytest.approx(2 * (6 + 100) * 1e-6 + (5 + 2) * 1e-6)
     assert row["flows"][0]["breakdown"][0]["parts_s"]["copy"] == pytest.approx(106e-6)
 
 
-def test_particles_end_their_rounds_with_an_all_reduce(node: Node, tmp_path: Path) -> None:
+def test_particles_end_their_rounds_with_an_all_reduce(node: Node) -> None:
     rounds = tuple(Phase(f"round {n}", (Message(0, 1, 8 + 136 * (9 - n)),), termination="blocking") for n in range(2))
     schedule = Schedule("particles", 2, in_order(rounds), particles=Particles((20, 20), ((1,), (0,)), 10))
-    row = played(case_of(schedule, GPUS[:2]), node, tmp_path)
+    row = played(case_of(schedule, GPUS[:2]), node)
     assert row["flows"][0]["breakdown"][0]["parts_s"]["collectives"] == pytest.approx(2 * 5e-6)
 
 
@@ -172,18 +169,11 @@ def test_host_memory_is_not_staged(node: Node) -> None:
     assert why_not(case, node) == "messages in the memory of numa:0 need no staging"
 
 
-def test_a_rank_with_more_than_its_device_holds_is_skipped(node: Node, tmp_path: Path) -> None:
-    row = played(case_of(halo(2, (8192, 4096), 1), GPUS[:2]), node, tmp_path)
+def test_a_rank_with_more_than_its_device_holds_is_skipped(node: Node) -> None:
+    row = played(case_of(halo(2, (8192, 4096), 1), GPUS[:2]), node)
     assert row["status"] == "skipped"
     assert "gpu:0 need" in row["reason"]
     assert "it has 1 GiB" in row["reason"]
-
-
-def test_a_damaged_message_fails_the_row(node: Node, tmp_path: Path) -> None:
-    schedule = plain((0, 1, MB), (1, 2, 64), collectives=(SmallCollective(),))
-    row = played(case_of(schedule, GPUS, inject="corrupt"), node, tmp_path)
-    assert row["status"] == "failed"
-    assert "from rank 0 to rank 1" in row["reason"]
 
 
 @pytest.mark.parametrize(
@@ -194,11 +184,11 @@ def test_a_damaged_message_fails_the_row(node: Node, tmp_path: Path) -> None:
         ("h200x4", ("xccl-schedule", "direct-schedule")),
     ],
 )
-def test_described_nodes_play_the_halo_exchange(machine: str, methods: tuple[str, ...], tmp_path: Path) -> None:
+def test_described_nodes_play_the_halo_exchange(machine: str, methods: tuple[str, ...]) -> None:
     described = load_machine(machine)
     order = tuple(gpu.id for gpu in described.of_kind("gpu"))
     for method in methods:
-        row = played(case_of(halo(len(order), (16384, 16384), 10), order, method), described, tmp_path)
+        row = played(case_of(halo(len(order), (16384, 16384), 10), order, method), described)
         assert row["status"] == "ok", row
         assert row["modelled"]
         assert len(row["flows"][0]["breakdown"]) == len(order)

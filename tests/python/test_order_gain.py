@@ -10,7 +10,6 @@ from typing import Any
 import msgspec
 import polars
 import pytest
-from launching import real_engine
 from modelled_run import result, steady
 from modelled_schedule import case_of, messages_s, played, seconds
 
@@ -25,7 +24,6 @@ from linkscope.results.row import Row
 from linkscope.workload.halo import halo
 from linkscope.workload.schedule import Message, Phase, Schedule, in_order
 
-__all__ = ["real_engine"]
 Json = dict[str, Any]
 MIB = 1 << 20
 FRONTIER = load_machine("frontier")
@@ -53,7 +51,7 @@ def across() -> Schedule:
 
 
 @pytest.fixture(scope="module")
-def run_file(real_engine: None, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def run_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Of all pairs of frontier's GPUs, by kernels and by MPI."""
     path = tmp_path_factory.mktemp("frontier") / "run.jsonl"
     with pytest.raises(SystemExit) as left:
@@ -67,41 +65,37 @@ def figures(run_file: Path) -> polars.DataFrame:
     return Run.of(run_file).results
 
 
-def modelled(schedule: Schedule, order: tuple[str, ...], method: str, folder: Path) -> Json:
-    return played(case_of(schedule, order, method), FRONTIER, folder)
+def modelled(schedule: Schedule, order: tuple[str, ...], method: str) -> Json:
+    return played(case_of(schedule, order, method), FRONTIER)
 
 
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("schedule", [across(), *(sparse(seed) for seed in range(3))])
-def test_the_model_takes_what_is_predicted(
-    schedule: Schedule, method: str, figures: polars.DataFrame, tmp_path: Path
-) -> None:
+def test_the_model_takes_what_is_predicted(schedule: Schedule, method: str, figures: polars.DataFrame) -> None:
     costs = pair_costs(figures, Paths(FRONTIER), METHODS[method])
     found = rank_order(schedule, figures, Paths(FRONTIER), METHODS[method])
     shuffled = tuple(random.Random(5).sample(found.default, 8))
     for order in (found.default, found.devices, shuffled):
-        row = modelled(schedule, order, method, tmp_path)
+        row = modelled(schedule, order, method)
         assert seconds(row) == pytest.approx(predicted_s(schedule, order, costs), rel=TOLERANCE[method]), order
 
 
 @pytest.mark.parametrize("method", METHODS)
 def test_where_heavy_pairs_are_on_narrow_links_the_suggested_order_is_faster_by_half(
-    method: str, figures: polars.DataFrame, tmp_path: Path
+    method: str, figures: polars.DataFrame
 ) -> None:
     found = rank_order(across(), figures, Paths(FRONTIER), METHODS[method])
-    default, best = (seconds(modelled(across(), order, method, tmp_path)) for order in (found.default, found.devices))
+    default, best = (seconds(modelled(across(), order, method)) for order in (found.default, found.devices))
     assert found.gain >= 1.5
     assert default / best >= 1.5
     assert default / best == pytest.approx(found.gain, rel=TOLERANCE[method])
 
 
-def test_of_the_halo_exchange_the_messages_gain_what_packs_and_collectives_do_not(
-    figures: polars.DataFrame, tmp_path: Path
-) -> None:
+def test_of_the_halo_exchange_the_messages_gain_what_packs_and_collectives_do_not(figures: polars.DataFrame) -> None:
     """The prediction is of messages alone; an application's time has packs and collectives, which no order moves."""
     found = rank_order(halo(8), figures, Paths(FRONTIER), "kernel-copy")
     assert found.gain >= 1.5
-    rows = [modelled(halo(8), order, "direct-schedule", tmp_path) for order in (found.default, found.devices)]
+    rows = [modelled(halo(8), order, "direct-schedule") for order in (found.default, found.devices)]
     whole = seconds(rows[0]) / seconds(rows[1])
     exchanges = messages_s(rows[0], halo(8)) / messages_s(rows[1], halo(8))
     assert found.gain > exchanges > whole > 1.35

@@ -6,16 +6,12 @@ from pathlib import Path
 from statistics import median
 
 import pytest
-from launching import real_engine
 
 import linkscope
 from linkscope.figures.run import Run
 from linkscope.results.run_file import RunFile
 
-__all__ = ["real_engine"]
-
 RECORDED = Path(__file__).resolve().parents[1] / "fixtures" / "runs" / "h200x4-default.jsonl"
-pytestmark = pytest.mark.usefixtures("real_engine")
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,6 @@ from typing import Any
 import modelled_run as made
 import polars
 import pytest
-from launching import real_engine
 from msgspec.structs import asdict
 
 import linkscope
@@ -16,14 +15,12 @@ from linkscope.answers.analyze import scaling as several
 from linkscope.results.row import Row
 from linkscope.results.run_file import RunFile
 
-__all__ = ["real_engine"]
-
 Json = dict[str, Any]
 SIZE = 512 << 20
 
 
 @pytest.fixture(scope="module")
-def contended(tmp_path_factory: pytest.TempPathFactory, real_engine: None) -> RunFile:
+def contended(tmp_path_factory: pytest.TempPathFactory) -> RunFile:
     """The suite `contention` on three dies of a described Frontier node."""
     where = tmp_path_factory.mktemp("runs") / "run.jsonl"
     return linkscope.run("contention", machine="frontier", devices="gpu:0-2,numa:0-3", output=where)

@@ -10,21 +10,16 @@ import sys
 from pathlib import Path
 
 import pytest
-from launching import real_engine
 
 from linkscope.answers.check import limits_of
 from linkscope.cli.main import main
 from linkscope.figures.run import Run
 from linkscope.results.run_file import RunFile
 
-__all__ = ["real_engine"]
 TURNS = sorted(str(path) for path in (Path(__file__).parents[1] / "fixtures" / "turns").glob("h200x2-*.jsonl"))
 SMALL = 200_000
 """Bytes a file may have: enough for a plan of the cases below, not for their rows."""
 ASKED = ("run", "sweep", "--machine", "h200x4", "--methods", "copy-engine", "--sizes", "1K:1M:4x")
-
-
-pytestmark = pytest.mark.usefixtures("real_engine")
 
 
 def linkscope(folder: Path, *arguments: str, largest_file: int = resource.RLIM_INFINITY) -> tuple[int, str]:

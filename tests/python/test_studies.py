@@ -13,7 +13,7 @@ import msgspec
 import polars
 import pytest
 from browser import needs_browser, visit
-from launching import Ended, real_engine
+from launching import Ended
 
 from linkscope import api
 from linkscope.answers.answer import Answer
@@ -33,7 +33,6 @@ from linkscope.results.row import Row
 from linkscope.results.run_file import RunFile
 from linkscope.results.study import Claim, load_study, study_names
 
-__all__ = ["real_engine"]
 KIB = 1 << 10
 Linkscope = Callable[..., Ended]
 
@@ -232,14 +231,13 @@ def test_a_reason_of_what_was_skipped_is_told() -> None:
 
 
 @pytest.fixture(scope="module")
-def modelled(real_engine: None, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def modelled(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """pearson23 on the model of its machine."""
     path = tmp_path_factory.mktemp("study") / "pearson23.jsonl"
     run(Request(suites=("pearson23",), machine="frontier", sizes="1G"), path)
     return path
 
 
-@pytest.mark.usefixtures("real_engine")
 def test_a_study_is_laid_beside_its_model(linkscope: Linkscope, modelled: Path, tmp_path: Path) -> None:
     found = api.reproduce("pearson23", modelled)
     assert (found.exit_code, found.headline.facts["tested"], found.headline.facts["hold"]) == (1, 25, 24)
@@ -259,7 +257,6 @@ def test_a_study_is_laid_beside_its_model(linkscope: Linkscope, modelled: Path, 
 
 
 @needs_browser
-@pytest.mark.usefixtures("real_engine")
 def test_the_page_of_a_study_has_its_pictures(linkscope: Linkscope, modelled: Path, tmp_path: Path) -> None:
     page = tmp_path / "p.html"
     linkscope("reproduce", "pearson23", str(modelled), "-o", str(page))
@@ -276,7 +273,6 @@ def test_the_page_of_a_study_has_its_pictures(linkscope: Linkscope, modelled: Pa
     assert fits
 
 
-@pytest.mark.usefixtures("real_engine")
 def test_another_node_has_columns_of_its_own(linkscope: Linkscope, tmp_path: Path) -> None:
     path = str(tmp_path / "h200.jsonl")
     linkscope("run", "pearson23", "--machine", "h200x4", "--sizes", "1G", "-o", path)

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import fields, replace
+from pathlib import Path
+from typing import Any
 
 from schema_files import load_schema
 from suite_text import OFFER, suite_of
 from test_patterns import node
 
-from linkscope.launch.engines import choose_engine, modelling_engine
+from linkscope.launch.engines import describe, find_engines
+from linkscope.machine.modelled_methods import modelled_methods
 from linkscope.machine.traits import (
     MemoryTraits,
     MethodTraits,
@@ -25,14 +29,49 @@ from linkscope.plan.select import Selection
 from linkscope.plan.suite_file import MemorySet
 from linkscope.plan.suites import load_suite
 
+Json = dict[str, Any]
+ROOT = Path(__file__).resolve().parents[2]
+RECORDED = ROOT / "tests" / "fixtures" / "applications" / "h100-halo-4-ranks.jsonl"
+"""A run by a CUDA engine, whose header has its catalog."""
 
-def test_engines_state_for_each_name_what_is_assumed_of_it_in_old_runs() -> None:
-    for engine in (choose_engine("host"), modelling_engine()):
-        catalog = engine.catalog()
-        assert catalog.method_traits.keys() == catalog.methods.keys()
-        assert catalog.memory_traits.keys() == catalog.memories
-        assert {name: assumed_method(name) for name in catalog.methods} == catalog.method_traits
-        assert {name: assumed_memory(name) for name in catalog.memories} == catalog.memory_traits
+
+def recorded() -> Json:
+    """Return the description of a GPU engine that is not here."""
+    engine: Json = json.loads(RECORDED.read_text(encoding="utf-8").splitlines()[0])["engine"]
+    return engine
+
+
+def built() -> list[Json]:
+    """Return the descriptions of all engines that are."""
+    return [describe(path) for path in find_engines().values()]
+
+
+def test_engines_state_for_each_name_what_the_known_catalog_has() -> None:
+    assert built()
+    for one in built():
+        for entry in one["methods"]:
+            assert MethodTraits.of(entry["traits"]) == assumed_method(entry["name"]), entry["name"]
+        for entry in one["memories"]:
+            assert MemoryTraits.of(entry["traits"]) == assumed_memory(entry["name"]), entry["name"]
+    for entry in recorded()["methods"]:  # which may have got more since, and so may memories
+        assert MethodTraits.of(entry["traits"]).stated.items() <= assumed_method(entry["name"]).stated.items()
+    for entry in recorded()["memories"]:
+        assert MemoryTraits.of(entry["traits"]).stated.items() <= assumed_memory(entry["name"]).stated.items()
+
+
+def test_machine_models_play_methods_and_take_parameters_that_engines_have() -> None:
+    offered: dict[str, set[str]] = {}
+    for one in (*built(), recorded()):
+        for entry in one["methods"]:
+            offered.setdefault(entry["name"], set()).update(entry.get("parameters", ()))
+    for name, method in modelled_methods().items():
+        assert method.parameters.keys() <= offered[name], name
+    models = [method.steps for method in modelled_methods().values() if method.steps is not None]
+    named = {
+        name for one in models for name in (one.messages, one.collectives, one.staging.method, *one.packs.values())
+    }
+    likes = {method.like for method in modelled_methods().values()} - {None}
+    assert named | likes <= modelled_methods().keys()
 
 
 def test_a_case_holds_what_its_catalog_states_of_a_name_that_nobody_knew() -> None:

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from launching import TINY_IDS, Bench, bench, real_engine
+from launching import TINY_IDS, Bench, bench
 from typer.testing import CliRunner
 
 from linkscope.answers.calibrate import calibration
@@ -28,7 +28,7 @@ from linkscope.results.calibration import Intervals, KnownDevice, NodeNoise, Noi
 from linkscope.results.run_file import RunFile
 from linkscope.statistics.ranks import t975
 
-__all__ = ["bench", "real_engine"]
+__all__ = ["bench"]
 Json = dict[str, Any]
 RECORDED = Path(__file__).parents[1] / "fixtures" / "runs" / "h200x4-default.jsonl"
 
@@ -180,7 +180,6 @@ def test_runs_that_exist_are_computed_and_not_kept(bench: Bench, state: Path) ->
     assert not state.exists()
 
 
-@pytest.mark.usefixtures("real_engine")
 def test_a_described_node_varies_by_nothing_and_is_not_kept(
     state: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:

@@ -11,7 +11,7 @@ from pathlib import Path
 import msgspec
 import polars
 import pytest
-from launching import Ended, real_engine
+from launching import Ended
 
 from linkscope.answers.rank_order import pair_costs, rank_order
 from linkscope.cli import main
@@ -23,7 +23,6 @@ from linkscope.workload.halo import CELLS, STEPS, decomposition, halo
 from linkscope.workload.pattern_file import read_pattern
 from linkscope.workload.schedule import Message, Phase, Schedule, in_order
 
-__all__ = ["real_engine"]
 MIB = 1 << 20
 
 
@@ -304,7 +303,6 @@ def linkscope(capsys: pytest.CaptureFixture[str]) -> Callable[..., Ended]:
     return cli
 
 
-@pytest.mark.usefixtures("real_engine")
 def test_the_order_is_told_as_runtimes_and_slurm_take_it(linkscope: Callable[..., Ended], tmp_path: Path) -> None:
     run = str(tmp_path / "frontier.jsonl")
     linkscope("run", "peer", "--machine", "frontier", "--methods", "kernel-copy", "-o", run)

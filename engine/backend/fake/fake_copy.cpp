@@ -13,14 +13,15 @@
 namespace linkscope::fake {
 namespace {
 
-enum class Injection { none, crash, hang, corrupt, error };
+enum class InjectedFault { none, crash, hang, corrupt, error };
 
-Injection injection_of(const Flow& flow) {
-  static constexpr std::array<std::pair<const char*, Injection>, 5> words{{{"none", Injection::none},
-                                                                           {"crash", Injection::crash},
-                                                                           {"hang", Injection::hang},
-                                                                           {"corrupt", Injection::corrupt},
-                                                                           {"error", Injection::error}}};
+InjectedFault injection_of(const Flow& flow) {
+  static constexpr std::array<std::pair<const char*, InjectedFault>, 5> words{
+      {{"none", InjectedFault::none},
+       {"crash", InjectedFault::crash},
+       {"hang", InjectedFault::hang},
+       {"corrupt", InjectedFault::corrupt},
+       {"error", InjectedFault::error}}};
   const std::string asked = flow.parameters.word("inject", "none");
   for (const auto& [word, injection] : words) {
     if (asked == word) return injection;
@@ -30,24 +31,25 @@ Injection injection_of(const Flow& flow) {
 
 class FakeTransfer final : public host::SlotTransfer {
  public:
-  FakeTransfer(const Flow& flow, const Arenas& arenas, Injection injection)
+  FakeTransfer(const Flow& flow, const Arenas& arenas, InjectedFault injection)
       : SlotTransfer(flow, arenas), injection_(injection) {}
 
   void perform(unsigned part, std::uint64_t first, std::uint64_t repeats) noexcept override {
-    if (injection_ == Injection::crash) std::abort();
-    while (injection_ == Injection::hang) std::this_thread::sleep_for(std::chrono::hours(1));
+    if (injection_ == InjectedFault::crash) std::abort();
+    while (injection_ == InjectedFault::hang) std::this_thread::sleep_for(std::chrono::hours(1));
     std::byte* const to = arenas().destination->data();
     const std::byte* const from = arenas().source->data();
     sweep(part, first, repeats,
           [=](Bytes offset, Bytes size) { std::memcpy(to + offset, from + offset, size); });
-    if (injection_ == Injection::corrupt) to[bytes() / 2] ^= std::byte{1};
+    if (injection_ == InjectedFault::corrupt) to[bytes() / 2] ^= std::byte{1};
   }
   void rethrow() override {
-    if (injection_ == Injection::error) throw Error(Fault::broken, "the flow asked for an error (inject)");
+    if (injection_ == InjectedFault::error)
+      throw Error(Fault::broken, "the flow asked for an error (inject)");
   }
 
  private:
-  Injection injection_;
+  InjectedFault injection_;
 };
 
 }  // namespace

@@ -14,6 +14,8 @@ from pathlib import Path
 from typing import Any
 
 from linkscope.errors import LinkscopeError
+from linkscope.machine.modelled_methods import BACKEND
+from linkscope.machine.modelled_methods import description as modelled_description
 from linkscope.machine.traits import MemoryTraits, MethodTraits
 from linkscope.messages.near_names import unknown
 from linkscope.plan.engine_catalog import EngineCatalog
@@ -38,17 +40,20 @@ _DRIVER_SIGNS = {"cuda": ("/proc/driver/nvidia/version",), "hip": ("/dev/kfd", "
 
 @dataclass(frozen=True)
 class Engine:
-    """A program and what it says of itself; ``gpu_problem``: why no GPU can be used although a driver is there."""
+    """A program and what it says of itself; ``gpu_problem``: why no GPU can be used although a driver is there.
+
+    ``path`` None: a machine model, which no program plays.
+    """
 
     name: str
-    path: Path
+    path: Path | None
     description: Json
     gpu_problem: str | None = None
 
     @property
     def command(self) -> tuple[str, ...]:
-        """What starts it, before what it shall do."""
-        return (str(self.path),)
+        """What starts it, before what it shall do; nothing starts a machine model."""
+        return () if self.path is None else (str(self.path),)
 
     @property
     def backend(self) -> str:
@@ -102,9 +107,8 @@ def find_engines(environment: Mapping[str, str] = os.environ) -> dict[str, Path]
 
 
 def command_of(name: str) -> tuple[str, ...] | None:
-    """What starts the engine of that name here; of modelled nodes any does. None where there is none."""
-    found = find_engines()
-    path = found.get(name) or (next(iter(found.values()), None) if name == "modelled" else None)
+    """What starts the engine of that name here; None where there is none."""
+    path = find_engines().get(name)
     return None if path is None else (str(path),)
 
 
@@ -134,22 +138,18 @@ def machine_description() -> Json:
 
 
 def modelling_engine() -> Engine:
-    """Any engine, described as the modelled backend: every engine carries it. Raises LinkscopeError."""
-    found = find_engines()
-    for name in reversed(ENGINES):
-        if name in found:
-            return Engine("modelled", found[name], describe(found[name], "--modelled"))
-    raise _none_built()
+    """What stands in for an engine where a machine model is played (linkscope/modelled); no engine need be built."""
+    return Engine(BACKEND, None, modelled_description())
 
 
 @cache
-def describe(path: Path, *arguments: str, variables: Variables = ()) -> Json:
+def describe(path: Path, variables: Variables = ()) -> Json:
     """The engine's description record (schema/result.schema.json), with ``variables`` besides in its environment. Asked
     once per process, program and environment.
 
     Raises LinkscopeError where it does not answer within ``DESCRIBE_TIMEOUT_S`` or with anything else.
     """
-    command, name = [str(path), "describe", *arguments], path.name
+    command, name = [str(path), "describe"], path.name
     try:
         environment = {**surroundings(), **dict(variables)}
         answer = subprocess.run(

@@ -29,14 +29,12 @@ from linkscope.machine.discover import discover
 from linkscope.machine.doctor import neighbours
 from linkscope.machine.identity import read_identity
 from linkscope.machine.node import Node
-from linkscope.machine.paths import Paths
 from linkscope.machine.state import MachineState, read_state
 from linkscope.messages.catalog import sentence
 from linkscope.messages.finding import note
 from linkscope.plan.budget import DEFAULT_ROUNDS, Costs, RoundLimits, SamplingOptions, estimate_s, modelled_s, row_of
 from linkscope.plan.expand import expand
 from linkscope.plan.keyword import picked
-from linkscope.plan.modelled import machine_of
 from linkscope.plan.planned_case import PlannedCase
 from linkscope.plan.run_estimate import RunEstimate, crowd_now, modelled_estimate, run_estimate
 from linkscope.plan.select import parse_duration, parse_precision, parse_rounds, selection, with_unit
@@ -144,10 +142,7 @@ class Job:
     def plan(self, cases: Sequence[PlannedCase], tuned: Json | None = None) -> Json:
         """The plan (schema/plan.schema.json) of some of the job's cases. ``tuned``: launch shapes by tuning group."""
         plan: Json = {"schema": SCHEMA, "options": self.options.to_json(), "cases": [one.case for one in cases]}
-        plan |= {"tuned": tuned} if tuned else {}
-        if self.node.modelled:
-            plan |= {"backend": "modelled", "machine": machine_of(Paths(self.node))}
-        return plan
+        return plan | ({"tuned": tuned} if tuned else {})
 
     def visit_s(self, case: PlannedCase) -> float:
         """Seconds that one visit of one of the job's cases will roughly take, without the start of its processes."""

@@ -20,10 +20,13 @@ from linkscope.launch.launcher import survey
 from linkscope.launch.launcher.hosts import named_hosts
 from linkscope.launch.launcher.inside import JobLeader
 from linkscope.launch.launcher.launcher import RANK_VARIABLE, Launcher
+from linkscope.launch.model_worker import ModelWorker
 from linkscope.launch.process.engine_process import EngineProcess
 from linkscope.launch.supervisor import START_TIMEOUT_S, Refusal, Supervisor
 from linkscope.launch.worker import Worker
 from linkscope.machine.node import Link
+from linkscope.machine.paths import Paths
+from linkscope.modelled.machine import ModelledMachine
 from linkscope.plan.case_groups import CaseGroup, case_groups
 from linkscope.plan.planned_case import PlannedCase
 
@@ -76,6 +79,9 @@ class JobScheduler:
 
     def supervisor(self, group: CaseGroup) -> Supervisor:
         """Who gets a row for each of the group's cases."""
+        if self.job.node.modelled:
+            machine = ModelledMachine(Paths(self.job.node))
+            return Supervisor(lambda plan: ModelWorker(plan["cases"], machine), self.job.backend)
         settings = dict(group.settings)
         environment = {**surroundings(), **self.job.request.launching.variables(), **settings}
         if group.kind is None:

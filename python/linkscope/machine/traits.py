@@ -13,7 +13,7 @@ Json = dict[str, Any]
 _Own = TypeVar("_Own", bound="_Traits")
 LABEL = "traits"
 """Where a case's labels hold what was stated of its methods and memories."""
-_ASSUMED = Path(__file__).parent / "assumed_traits.json"
+_KNOWN = Path(__file__).parent / "known_catalog.json"
 _YOUNGER = (
     *("maps_members", "by_xccl", "by_kernel", "system_pages", "uncached", "shareable", "plain_allocation"),
     *("grained", "by_library", "collective_allocation"),
@@ -127,7 +127,7 @@ def assumed_memory(name: str) -> MemoryTraits:
 
 def known_memories() -> tuple[str, ...]:
     """Return the memories that are known without an engine, in the order of lists and tables."""
-    return tuple(_assumed()["memories"])
+    return tuple(known_catalog()["memories"])
 
 
 def _memory_of(name: str, stated: Json | None) -> MemoryTraits:
@@ -135,11 +135,13 @@ def _memory_of(name: str, stated: Json | None) -> MemoryTraits:
 
 
 def _with_assumed(kind: str, name: str, stated: Json | None) -> Json:
-    assumed: Json = _assumed()[kind].get(name, {})
+    assumed: Json = known_catalog()[kind].get(name, {}).get("traits", {})
     return assumed if stated is None else {one: assumed[one] for one in _YOUNGER if one in assumed} | stated
 
 
 @cache
-def _assumed() -> Json:
-    found: Json = json.loads(_ASSUMED.read_text(encoding="utf-8"))
+def known_catalog() -> Json:
+    """Return methods and memories by name, for where no engine states them: their traits, and how machine models play a
+    method (machine/modelled_methods.py)."""
+    found: Json = json.loads(_KNOWN.read_text(encoding="utf-8"))
     return found

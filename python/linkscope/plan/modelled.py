@@ -1,17 +1,16 @@
-"""What a machine model becomes in a plan: the machine that the modelled backend plays, and each flow's figures."""
+"""What a machine model becomes in a plan: each flow's figures, or why it has none."""
 
 from __future__ import annotations
 
 from functools import cached_property, partial
-from itertools import permutations
 from typing import Any
 
-from linkscope.errors import LinkscopeError
-from linkscope.machine.node import Device, Node
-from linkscope.machine.paths import DirectedLink, Paths
+from linkscope.machine.modelled_methods import ModelledMethod, modelled_methods
+from linkscope.machine.node import Node
+from linkscope.machine.paths import Paths
 from linkscope.machine.vendor import VENDORS, vendor_of
 from linkscope.plan.engine_catalog import EngineCatalog
-from linkscope.plan.modelled_schedule import INTERFACES, give_schedule_figures
+from linkscope.plan.modelled_schedule import give_schedule_figures
 from linkscope.plan.planned_case import PlannedCase
 
 Json = dict[str, Any]
@@ -19,40 +18,6 @@ Json = dict[str, Any]
 NOT_MODELLED = "not_modelled"
 """The label of a case that is skipped because the description lacks a figure."""
 _FIGURES = ("latency_us", "step_us", "ceiling_gbps", "efficiency", "cached_gbps", "load_ns")
-_LIKE = {
-    "cpu-read": "memcpy",
-    "cpu-write": "memcpy",
-    "kernel-bulk-copy": "kernel-copy",
-    "stream": "kernel-copy",
-    "ipc-copy": "copy-engine",
-    "ipc-kernel": "kernel-copy",
-}
-"""Methods that take another's figures and rules where the description has none of their own."""
-
-
-_MEANINGS = {"ping-pong": "flags between GPUs", "xccl": "messages"}
-"""Of names that a call of MPI and collectives have, too."""
-_OF_VENDOR = {"kernel-bulk-copy": "nvidia"}
-"""Methods that one vendor's GPUs alone have."""
-
-
-def machine_of(paths: Paths) -> Json:
-    """plan.machine (schema/plan.schema.json) of a machine model; link ids are those of Paths' routes.
-
-    Raises LinkscopeError where the description lacks a figure the model cannot do without.
-    """
-    node = paths.node
-    machine: Json = {
-        "name": node.name,
-        "devices": [_device(device, node.name) for device in node.devices if device.kind in ("gpu", "numa")],
-        "links": [_link(link, node.name) for link in paths.links.values()],
-        "methods": {name: _figures(node.methods[name]) for name in node.methods},
-    }
-    machine["routes"] = _routes(paths)
-    gpus = node.of_kind("gpu")
-    if any("peers" in gpu.attributes for gpu in gpus):
-        machine["peer_access"] = [[gpu.id, peer] for gpu in gpus for peer in gpu.attributes.get("peers", ())]
-    return machine
 
 
 def modelled_case(case: Json, paths: Paths, catalog: EngineCatalog) -> PlannedCase:
@@ -69,7 +34,7 @@ def give_figures(case: Json, paths: Paths, catalog: EngineCatalog) -> str | None
     Those are its method's, with what the first rule that is for the flow replaces.
     """
     for flow in case["flows"]:
-        if flow["method"] in INTERFACES:
+        if _model_of(flow["method"]).motion == "schedule":
             reason = give_schedule_figures(case, flow, paths.node, partial(_step, paths=paths, catalog=catalog))
         else:
             reason = _settle(case, flow, paths, catalog)
@@ -79,8 +44,14 @@ def give_figures(case: Json, paths: Paths, catalog: EngineCatalog) -> str | None
 
 
 def with_meaning(method: str) -> str:
-    """Its name, and what it is where another thing is called so, too."""
-    return f"{method} ({_MEANINGS[method]})" if method in _MEANINGS else method
+    """Return a method's name, with what it is where another thing has that name."""
+    means = _model_of(method).means
+    return method if means is None else f"{method} ({means})"
+
+
+def _model_of(method: str) -> ModelledMethod:
+    """Return how models play a method; one that they do not play has nothing to say."""
+    return modelled_methods().get(method, ModelledMethod("copy"))
 
 
 def _settle(case: Json, flow: Json, paths: Paths, catalog: EngineCatalog) -> str | None:
@@ -88,7 +59,7 @@ def _settle(case: Json, flow: Json, paths: Paths, catalog: EngineCatalog) -> str
     reason = _out_of_reach(flow, paths.node, catalog)
     if reason is not None:
         return reason
-    own = _OF_VENDOR.get(flow["method"])
+    own = _model_of(flow["method"]).vendor
     if own is not None and vendor_of(paths.node, catalog.engine) not in (own, None):
         return f"{flow['method']} is for {VENDORS[own]} GPUs"
     described = _described(flow, paths.node)
@@ -104,8 +75,7 @@ def _step(steps: list[Json], case: Json, paths: Paths, catalog: EngineCatalog) -
 
 def _described(flow: Json, node: Node) -> Json | None:
     name: str = flow["method"]
-    name = name if name in node.methods else _LIKE.get(name, name)
-    return node.methods.get(name)
+    return node.methods.get(name if name in node.methods else _model_of(name).like or name)
 
 
 class _Choice:
@@ -259,34 +229,3 @@ def _worded(values: Json) -> dict[str, str]:
 
 def _kind(device: str | None) -> str | None:
     return None if device is None else device.partition(":")[0]
-
-
-def _routes(paths: Paths) -> list[Json]:
-    """Ways between every two GPUs or NUMA nodes: what the members of a collective and the ranks of a schedule take."""
-    pairs = permutations((*paths.node.of_kind("gpu"), *paths.node.of_kind("numa")), 2)
-    ways = ((a.id, b.id, paths.between(a.id, b.id)) for a, b in pairs)
-    return [{"from": a, "to": b, "links": list(path.route)} for a, b, path in ways if path is not None]
-
-
-def _device(device: Device, machine: str) -> Json:
-    facts = {
-        "id": device.id,
-        "name": device.name,
-        "memory_gbps": _known(device.memory_gbps, f"memory of {device.id}", machine),
-        "memory_bytes": device.memory_bytes,
-        "memory_latency_ns": device.memory_latency_ns,
-    }
-    return {name: value for name, value in facts.items() if value is not None}
-
-
-def _link(link: DirectedLink, machine: str) -> Json:
-    facts: Json = {"id": link.id, "gbps": _known(link.link.peak_gbps, f"link {link.id}", machine)}
-    if link.link.latency_ns is not None:
-        facts["latency_ns"] = link.link.latency_ns
-    return facts
-
-
-def _known(rate: float | None, what: str, machine: str) -> float:
-    if rate is None:
-        raise LinkscopeError(f"machine {machine} cannot be modelled: its description states no rate for {what}")
-    return rate

@@ -6,9 +6,9 @@ import json
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from typing import Any
 
+from linkscope.machine.modelled_methods import Steps, modelled_methods
 from linkscope.machine.node import Node
 from linkscope.plan.candidates import nearest_numa
 
@@ -17,28 +17,8 @@ Ranks = tuple[int, int]
 Choose = Callable[[list[Json], Json], str | None]
 """Gives the first of these flows, which are under way together in the case, its figures, or says why there are none."""
 
-COPIES = "copy-engine"
-"""What copies staged buffers."""
-STAGED_IN = "pageable"
-"""The host memory that an application stages messages in: malloc's."""
 PLAIN = {"gpu": "device", "numa": "pinned"}
 """Where the numbers of a phase's collectives are taken to be: what figures of collectives are for."""
-
-
-@dataclass(frozen=True)
-class _Interface:
-    """The described methods that stand for the messages of a schedule method, and for its collectives."""
-
-    messages: str
-    collectives: str
-    stores: bool = False
-
-
-INTERFACES = {
-    "mpi-schedule": _Interface("mpi", "mpi-collective"),
-    "xccl-schedule": _Interface("xccl", "xccl-collective"),
-    "direct-schedule": _Interface("kernel-copy", "direct-collective", stores=True),
-}
 
 
 def give_schedule_figures(case: Json, flow: Json, node: Node, choose: Choose) -> str | None:
@@ -56,7 +36,9 @@ class _Steps:
 
     def __init__(self, case: Json, flow: Json, node: Node, choose: Choose) -> None:
         self.case, self.flow, self.node, self.choose = case, flow, node, choose
-        self.interface = INTERFACES[flow["method"]]
+        steps = modelled_methods()[flow["method"]].steps
+        assert steps is not None
+        self.steps: Steps = steps
         self.members: list[Json] = flow["members"]
         self.state: list[Json] = flow.get("state", [])
         self.staged = flow.get("parameters", {}).get("staging", "none") != "none"
@@ -135,7 +117,7 @@ class _Steps:
         """The case's variables are for its messages and their copies: they change a pack, or a collective of a few
         numbers, only where the description says so."""
         asked: dict[str, str] = self.case.get("environment", {})
-        if method in (self.interface.messages, COPIES):
+        if method in (self.steps.messages, self.steps.staging.method):
             return asked
         rules = self.node.methods.get(method, {}).get("rules", [])
         known = {(name, str(value)) for rule in rules for name, value in rule["when"].get("environment", {}).items()}
@@ -165,31 +147,31 @@ class _Steps:
 
     def _one_message(self, ranks: Ranks, size: int) -> Json:
         source, destination = (self._host(rank) if self.staged else self.members[rank] for rank in ranks)
-        if self.interface.stores and self.state:
+        if self.steps.stores and self.state:
             source = self.state[ranks[0]]
-        return _copy(self.interface.messages, source, destination, source["device"], size)
+        return _copy(self.steps.messages, source, destination, source["device"], size)
 
     def _pack(self, ranks: Ranks, size: int) -> list[Json]:
         """By the device that has the fields or particles."""
         state = self.state[ranks[0]]
-        method = "kernel-copy" if state["device"].startswith("gpu:") else "memcpy"
+        method = self.steps.packs[state["device"].partition(":")[0]]
         return [_copy(method, state, self.members[ranks[0]], state["device"], size)]
 
     def _copy_out(self, ranks: Ranks, size: int) -> list[Json]:
         member = self.members[ranks[0]]
-        return [_copy(COPIES, member, self._host(ranks[0]), member["device"], size)]
+        return [_copy(self.steps.staging.method, member, self._host(ranks[0]), member["device"], size)]
 
     def _copy_in(self, ranks: Ranks, size: int) -> list[Json]:
         member = self.members[ranks[0]]
-        return [_copy(COPIES, self._host(ranks[0]), member, member["device"], size)]
+        return [_copy(self.steps.staging.method, self._host(ranks[0]), member, member["device"], size)]
 
     def _host(self, rank: int) -> Json:
-        return {"device": nearest_numa(self.node, self.members[rank]["device"]), "memory": STAGED_IN}
+        return {"device": nearest_numa(self.node, self.members[rank]["device"]), "memory": self.steps.staging.memory}
 
     def _collective(self, kind: str) -> Json:
         devices = [one["device"] for one in self.members]
         flow: Json = {
-            "method": self.interface.collectives,
+            "method": self.steps.collectives,
             "executor": devices[0],
             "bytes": 0 if kind == "barrier" else 8,
             "members": [{"device": device, "memory": PLAIN[device.partition(":")[0]]} for device in devices],
