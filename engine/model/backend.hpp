@@ -19,7 +19,7 @@ namespace linkscope {
 /// Methods, memories and the gate of one kind of machine. Owned by `run`; the catalog (run/catalog.cpp)
 /// decides which methods and memories it holds.
 struct Backend {
-  std::string name;     ///< host, cuda, hip, modelled
+  std::string name;     ///< host, cuda, hip, fake
   std::string problem;  ///< why no GPU can be used, one line; empty when all is well
   std::map<std::string, std::string> versions;
   std::function<std::map<std::string, std::string>()>

@@ -11,10 +11,8 @@
 #include "base/units.hpp"
 #include "model/buffer.hpp"
 #include "model/device.hpp"
-#include "model/method_figures.hpp"
 #include "model/parameter.hpp"
 #include "model/schedule.hpp"
-#include "model/schedule_figures.hpp"
 
 namespace linkscope {
 
@@ -57,9 +55,6 @@ struct Flow {
   Role role = Role::measured;
   Parameters parameters;
   std::string tuning_group;
-  std::vector<std::string> route;        ///< modelled backend: directed links in order
-  std::optional<MethodFigures> figures;  ///< modelled backend: instead of the machine's for its method
-  std::shared_ptr<const ScheduleFigures> schedule_figures;  ///< modelled backend: of a schedule; may be null
 };
 
 /// Flows that run at the same time, and the clock they are timed by.

@@ -59,7 +59,7 @@ struct MethodTraits {
   bool operator==(const MethodTraits&) const = default;
 };
 
-// Of the memories that measured and described machines share.
+// Of the memories that engines offer.
 inline constexpr MemoryTraits pageable_traits{.home = Home::host, .system_pages = true};
 inline constexpr MemoryTraits huge_traits{.home = Home::host, .system_pages = true, .huge_pages = true};
 inline constexpr MemoryTraits shm_traits{.home = Home::host, .system_pages = true, .shareable = true};
@@ -74,8 +74,8 @@ inline constexpr MemoryTraits xccl_memory_traits{.home = Home::gpu, .by_library 
 /// Fine-grained and coarse-grained memory.
 inline constexpr MemoryTraits grained_traits{.plain_allocation = true, .grained = true};
 
-// Of methods that several backends carry out, or that measured and described machines share. All others stand in the
-// method's own spec.
+// Of methods that several backends carry out, and of others that Python plans by. All others stand in the method's own
+// spec.
 inline constexpr MethodTraits copy_engine_traits{.stages = true, .leaves_pages = true};
 inline constexpr MethodTraits kernel_traits{.by_kernel = true};
 inline constexpr MethodTraits exchange_traits{.by_kernel = true, .both_ways = true};

@@ -52,8 +52,7 @@ BoundFlow bind_flow(Flow& flow, const Backend& backend, const std::string& place
   if (flow.bytes == 0 && bound.method.reach() == Reach::process)
     throw Error(Fault::bad_input, place + ": bytes: must be at least 1 for " + flow.method);
   for (const auto& [name, value] : flow.parameters.all()) {
-    if (!flow.figures || !flow.figures->settled.contains(name))
-      check_parameter(flow, bound.method.parameters, name, value, place);
+    check_parameter(flow, bound.method.parameters, name, value, place);
   }
   return bound;
 }

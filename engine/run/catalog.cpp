@@ -14,11 +14,6 @@
 #include "backend/host/memories.hpp"
 #include "backend/host/pointer_chase.hpp"
 #include "backend/host/shm_copy.hpp"
-#include "backend/modelled/backend.hpp"
-#include "backend/modelled/collective_method.hpp"
-#include "backend/modelled/memory.hpp"
-#include "backend/modelled/method.hpp"
-#include "backend/modelled/schedule_method.hpp"
 #include "backend/mpi/collective.hpp"
 #include "backend/mpi/message.hpp"
 #include "backend/python/gate.hpp"
@@ -141,27 +136,9 @@ Backend open_measured(std::size_t lanes, const Environment& environment, python:
 Backend open_fake() {
   host::HostBackend opened = host::open();
   opened.backend.name = "fake";
-  opened.backend.memories.push_back(host::SmallPages::pageable(opened.context));
-  opened.backend.methods.push_back(std::make_unique<fake::FakeCopy>(opened.context));
+  opened.backend.memories.push_back(host::pageable_memory(opened.context));
+  opened.backend.methods.push_back(fake::fake_copy(opened.context));
   return std::move(opened.backend);
-}
-
-Backend open_modelled(modelled::Machine machine) {
-  modelled::OpenedMachine opened = modelled::open(std::move(machine));
-  Backend& backend = opened.backend;
-  for (const MemorySpec& spec : modelled::memory_specs) {
-    backend.memories.push_back(std::make_unique<modelled::ModelledMemory>(opened.context, spec));
-  }
-  for (const auto& row : modelled::method_rows) {
-    backend.methods.push_back(as_row(std::make_unique<modelled::ModelledMethod>(opened.context, row)));
-  }
-  for (const auto& row : modelled::collective_rows) {
-    backend.methods.push_back(as_row(std::make_unique<modelled::ModelledCollective>(opened.context, row)));
-  }
-  for (const auto& row : modelled::schedule_rows) {
-    backend.methods.push_back(as_row(std::make_unique<modelled::ModelledSchedule>(opened.context, row)));
-  }
-  return std::move(backend);
 }
 
 }  // namespace linkscope

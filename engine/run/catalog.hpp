@@ -3,7 +3,6 @@
 
 #include <cstddef>
 
-#include "backend/modelled/machine.hpp"
 #include "backend/python/context.hpp"
 #include "model/backend.hpp"
 #include "run/environment.hpp"
@@ -15,7 +14,5 @@ namespace linkscope {
 Backend open_measured(std::size_t lanes, const Environment& environment, python::GroupPlace place = {});
 /// One memory and one method, which fails as a plan asks: for tests of what supervises an engine.
 Backend open_fake();
-/// A described node on a virtual clock.
-Backend open_modelled(modelled::Machine machine);
 
 }  // namespace linkscope

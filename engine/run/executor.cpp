@@ -41,11 +41,7 @@ std::string words_of(const std::exception& error) {
   return own_memory ? "not enough host memory for the engine's own data" : error.what();
 }
 
-/// A modelled buffer is real for a small window only, whatever its size: nothing to count.
-TakesHostMemory takes_host_memory(const Plan& plan) {
-  if (plan.backend == BackendKind::modelled) return [](const Endpoint&) { return false; };
-  return [](const Endpoint& where) { return where.device.kind == DeviceKind::numa; };
-}
+bool takes_host_memory(const Endpoint& where) { return where.device.kind == DeviceKind::numa; }
 
 }  // namespace
 
@@ -54,11 +50,10 @@ Executor::Executor(const Backend& backend, Plan& plan, const Environment& enviro
     : backend_(&backend),
       out_(&out),
       cases_(bind_names(plan, backend)),
-      kind_(plan.backend),
       consensus_(group),
       group_gate_(*backend.gate, consensus_),
       gate_(backend.gate.get()),
-      pool_(host_limit(plan), takes_host_memory(plan)),
+      pool_(host_limit(plan), takes_host_memory),
       assembler_(*backend.gate, consensus_, pool_),
       session_{plan.sampling, steady_seconds, SeedSource(environment.first_seed), plan.tuned} {
   if (group.size() == 1) return;
@@ -129,8 +124,7 @@ CaseResult Executor::measure(const BoundCase& bound) {
                         flow.tuning_group,
                         {},
                         bound_flow.method.traits().schedules ? PartsTime::longest : PartsTime::mean});
-    if (kind_ != BackendKind::modelled && repeats_one_slot(bound_flow, regime.cache))
-      measured.back().notes.emplace_back(one_slot_note);
+    if (repeats_one_slot(bound_flow, regime.cache)) measured.back().notes.emplace_back(one_slot_note);
   }
   CaseResult result = measure_case(session_, *gate_, measured, regime);
   for (std::size_t i = 0; i < assembled.size(); ++i) {

@@ -43,7 +43,6 @@ class Executor {
   const Backend* backend_;
   JsonLines* out_;
   std::vector<BoundCase> cases_;
-  BackendKind kind_;
   Consensus consensus_;
   ProcessGroupGate group_gate_;
   Gate* gate_;  ///< the backend's own in a group of one

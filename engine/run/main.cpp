@@ -14,7 +14,6 @@
 #include "record/record_stream.hpp"
 #include "run/bound_case.hpp"
 #include "run/catalog.hpp"
-#include "run/described_machine.hpp"
 #include "run/environment.hpp"
 #include "run/executor.hpp"
 #include "run/join.hpp"
@@ -30,7 +29,7 @@ constexpr int bad_input = 2;
 constexpr int lost = 3;
 
 constexpr const char* usage =
-    "usage: linkscope-engine describe [--modelled]   print what this engine can do, one JSON line\n"
+    "usage: linkscope-engine describe                print what this engine can do, one JSON line\n"
     "       linkscope-engine run PLAN.json           run a plan, one JSON line per event (schema/)\n"
     "       linkscope-engine join                    be one process of a run with several "
     "(docs/architecture.md)\n"
@@ -63,25 +62,18 @@ std::string read_file(const std::string& path) {
 /// Which methods and memories the engine shall have.
 enum class Offer { all, fake };
 
-int describe(const std::vector<std::string>& options, Offer offer) {
+int describe(const std::vector<std::string>& arguments, Offer offer) {
+  if (!arguments.empty()) throw Error(Fault::bad_input, "describe takes nothing");
   RecordStream out(STDOUT_FILENO, STDERR_FILENO);
-  if (options.empty()) {
-    out.lines().write(
-        description_record(offer == Offer::fake ? open_fake() : open_measured(1, Environment::read())));
-  } else if (options.size() == 1 && options.front() == "--modelled") {
-    out.lines().write(description_record(open_modelled({})));
-  } else {
-    throw Error(Fault::bad_input, "describe takes nothing but --modelled");
-  }
+  const Environment environment = Environment::read();
+  out.lines().write(description_record(offer == Offer::fake ? open_fake() : open_measured(1, environment)));
   return success;
 }
 
 Backend open(Offer offer, const Plan& plan, const Environment& environment, python::GroupPlace place) {
   if (offer == Offer::fake) return open_fake();
   place.memory_limit = plan.memory_limit_bytes;
-  return plan.backend == BackendKind::modelled
-             ? open_modelled(parse_machine(*plan.machine))
-             : open_measured(widest_load(plan), environment, std::move(place));
+  return open_measured(widest_load(plan), environment, std::move(place));
 }
 
 int complain(const std::string& what, int code) {

@@ -6,10 +6,8 @@
 #include <set>
 
 #include "base/error.hpp"
-#include "run/described_machine.hpp"
 #include "run/fields.hpp"
 #include "run/schedule_field.hpp"
-#include "run/schedule_figures_field.hpp"
 
 namespace linkscope {
 namespace {
@@ -81,16 +79,6 @@ Parameters read_parameters(Fields& flow) {
   return parameters;
 }
 
-std::vector<std::string> read_route(Fields& flow) {
-  std::vector<std::string> route;
-  if (flow.find("route") == nullptr) return route;
-  for (const Json& link : flow.array("route")) {
-    if (!link.is_string()) flow.reject("route", "must list names of links");
-    route.push_back(link.get<std::string>());
-  }
-  return route;
-}
-
 Flow read_flow(const Json& json, const std::string& place) {
   Fields fields(json, place);
   Flow flow;
@@ -110,12 +98,6 @@ Flow read_flow(const Json& json, const std::string& place) {
                                                                                         : Role::background;
   flow.parameters = read_parameters(fields);
   flow.tuning_group = fields.text("tuning_group", "");
-  flow.route = read_route(fields);
-  if (const Json* figures = fields.find("figures"); figures != nullptr)
-    flow.figures = parse_figures(*figures, place + ": figures");
-  if (const Json* figures = fields.find("schedule_figures"); figures != nullptr)
-    flow.schedule_figures =
-        parse_schedule_figures(*figures, place + ".schedule_figures", flow.members.size());
   fields.finish();
   return flow;
 }
@@ -228,12 +210,6 @@ Plan parse_plan(const std::string& text) {
   Fields fields(json, "plan");
   check_schema(fields);
   Plan plan;
-  plan.backend = fields.word("backend", {"measured", "modelled"}, "measured") == "measured"
-                     ? BackendKind::measured
-                     : BackendKind::modelled;
-  if (fields.find("machine") != nullptr) plan.machine = fields.object("machine");
-  if (plan.backend == BackendKind::modelled && !plan.machine)
-    fields.reject("machine", "is missing: a modelled plan describes its node");
   read_options(fields.object("options"), plan);
   plan.tuned = read_tuned(fields);
   const Json& cases = fields.array("cases");

@@ -1,7 +1,6 @@
 // Plan: what an engine is asked to run, read from JSON (schema/plan.schema.json).
 #pragma once
 
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -15,13 +14,9 @@ namespace linkscope {
 
 inline constexpr int schema_number = 1;
 
-enum class BackendKind { measured, modelled };
-
 struct Plan {
-  BackendKind backend = BackendKind::measured;
   SamplingOptions sampling;
   Bytes memory_limit_bytes = 0;  ///< of host memory; 0: what the machine has available
-  std::optional<Json> machine;   ///< modelled: the described node
   TuningCache tuned;             ///< launch shapes that earlier visits found best
   std::vector<Case> cases;
 };

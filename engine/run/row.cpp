@@ -11,8 +11,6 @@
 namespace linkscope {
 namespace {
 
-constexpr const char* modelled_name = "modelled";
-
 Json stats_json(const Stats& stats) {
   return {{"n", stats.n},
           {"median", rounded(stats.median)},
@@ -87,7 +85,7 @@ Json row_head(const RowFrame& frame, const char* status) {
   return {{"record", "row"},
           {"id", frame.id},
           {"status", status},
-          {"modelled", frame.backend.name == modelled_name},
+          {"modelled", false},
           {"backend", frame.backend.name}};
 }
 

@@ -1,20 +1,30 @@
 // Endpoints with the traits of their memories, as a catalog gives them to a plan's. For tests.
 #pragma once
 
-#include <stdexcept>
+#include <map>
 #include <string>
 
-#include "backend/modelled/rows.hpp"
 #include "model/buffer.hpp"
+#include "model/traits.hpp"
 
 namespace linkscope {
 
-/// Throws std::out_of_range for a memory that described nodes do not have.
+/// Throws std::out_of_range for a memory that no test needs.
 inline MemoryTraits traits_of(const std::string& memory) {
-  for (const MemorySpec& spec : modelled::memory_specs) {
-    if (spec.name == memory) return spec.traits;
-  }
-  throw std::out_of_range(memory);
+  static const std::map<std::string, MemoryTraits> known{{"pageable", pageable_traits},
+                                                         {"huge", huge_traits},
+                                                         {"shm", shm_traits},
+                                                         {"pinned", pinned_traits},
+                                                         {"registered", registered_traits},
+                                                         {"write-combined", write_combined_traits},
+                                                         {"device", device_traits},
+                                                         {"managed", managed_traits},
+                                                         {"pool", pool_traits},
+                                                         {"vmm", vmm_traits},
+                                                         {"xccl", xccl_memory_traits},
+                                                         {"fine-grained", grained_traits},
+                                                         {"coarse-grained", grained_traits}};
+  return known.at(memory);
 }
 
 /// Bound to `device`.

@@ -8,7 +8,7 @@ namespace linkscope {
 namespace {
 
 const char* const whole = R"({
-  "schema": 1, "backend": "measured",
+  "schema": 1,
   "options": {"precision": 0.02, "min_samples": 6, "max_samples": 9, "point_budget_s": 1, "memory_limit_bytes": 4096},
   "cases": [{
     "id": "one", "clock": "host", "cache": "flushed",
@@ -16,8 +16,7 @@ const char* const whole = R"({
       {"method": "memcpy", "executor": "numa:1", "bytes": 64,
        "source": {"device": "numa:0", "memory": "huge", "placement": "first-touch", "first_touch": "numa:1"},
        "destination": {"device": "numa:1", "memory": "pageable"},
-       "parameters": {"threads": 2, "peer_access": "off"}, "tuning_group": "g", "route": ["a>b"],
-       "figures": {"latency_us": 3, "ceiling_gbps": 20, "load_ns": 240, "settled": ["threads"]}},
+       "parameters": {"threads": 2, "peer_access": "off"}, "tuning_group": "g"},
       {"method": "memcpy", "executor": "numa:0", "bytes": 1, "source": {"device": "numa:0", "memory": "huge"},
        "role": "background"}]}]})";
 
@@ -39,14 +38,6 @@ TEST(ParsePlan, ReadsEverything) {
   EXPECT_EQ(flow.parameters.number("threads", 1), 2);
   EXPECT_EQ(flow.parameters.word("peer_access", ""), "off");
   EXPECT_EQ(flow.tuning_group, "g");
-  EXPECT_EQ(flow.route, std::vector<std::string>{"a>b"});
-  ASSERT_TRUE(flow.figures);
-  EXPECT_DOUBLE_EQ(flow.figures->latency_us, 3);
-  EXPECT_DOUBLE_EQ(flow.figures->ceiling_gbps, 20);
-  EXPECT_DOUBLE_EQ(flow.figures->efficiency, 1);
-  EXPECT_EQ(flow.figures->load_ns, 240);
-  EXPECT_FALSE(flow.figures->cached_gbps);
-  EXPECT_TRUE(flow.figures->settled.contains("threads"));
   EXPECT_EQ(wanted.flows.at(1).role, Role::background);
   EXPECT_FALSE(wanted.flows.at(1).destination);
 }
@@ -97,6 +88,10 @@ TEST(ParsePlan, RejectsUnknownFields) {
             "case 'one': flows[0]: sise: is no field that an engine reads");
   EXPECT_EQ(complaint("\"precision\"", "\"presicion\""),
             "options: presicion: is no field that an engine reads");
+  for (const std::string models : {"route", "figures", "schedule_figures"}) {
+    EXPECT_EQ(complaint("\"bytes\": 64", "\"bytes\": 64, \"" + models + "\": {}"),
+              "case 'one': flows[0]: " + models + ": is no field that an engine reads");
+  }
   for (const std::string supervisors : {"suite", "name", "labels", "timeout_s", "processes", "environment"}) {
     EXPECT_EQ(complaint("\"cache\"", "\"" + supervisors + "\": 1, \"cache\""),
               "case 'one': " + supervisors + ": is no field that an engine reads");
@@ -110,11 +105,6 @@ TEST(ParsePlan, ChecksTheSchemaFirst) {
 }
 
 TEST(ParsePlan, RefusesWhatCannotRun) {
-  EXPECT_NE(complaint("\"load_ns\": 240", "\"load_ns\": 0").find("flows[0]: figures"), std::string::npos);
-  EXPECT_NE(complaint("\"ceiling_gbps\": 20", "\"efficiency\": 0").find("efficiency"), std::string::npos);
-  EXPECT_NE(complaint("[\"threads\"]", "[1]").find("settled"), std::string::npos);
-  EXPECT_NE(complaint("\"backend\": \"measured\"", "\"backend\": \"modelled\"").find("machine"),
-            std::string::npos);
   EXPECT_NE(complaint("\"precision\": 0.02", "\"precision\": 0").find("precision"), std::string::npos);
   EXPECT_NE(complaint("\"max_samples\": 9", "\"max_samples\": 6, \"x\": 1").find("x:"), std::string::npos);
   EXPECT_THROW(static_cast<void>(parse_plan("{")), Error);

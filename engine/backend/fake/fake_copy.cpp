@@ -1,10 +1,8 @@
 #include "backend/fake/fake_copy.hpp"
 
-#include <array>
 #include <chrono>
 #include <cstdlib>
 #include <cstring>
-#include <string>
 #include <thread>
 
 #include "backend/host/slot_transfer.hpp"
@@ -13,21 +11,10 @@
 namespace linkscope::fake {
 namespace {
 
+/// In the order of the parameter's words.
 enum class InjectedFault { none, crash, hang, corrupt, error };
 
-InjectedFault injection_of(const Flow& flow) {
-  static constexpr std::array<std::pair<const char*, InjectedFault>, 5> words{
-      {{"none", InjectedFault::none},
-       {"crash", InjectedFault::crash},
-       {"hang", InjectedFault::hang},
-       {"corrupt", InjectedFault::corrupt},
-       {"error", InjectedFault::error}}};
-  const std::string asked = flow.parameters.word("inject", "none");
-  for (const auto& [word, injection] : words) {
-    if (asked == word) return injection;
-  }
-  throw Error(Fault::bad_input, "inject is crash, hang, corrupt or error, not '" + asked + "'");
-}
+constexpr Parameter inject = word("inject", "none|crash|hang|corrupt|error", "the fault to test with");
 
 class FakeTransfer final : public host::SlotTransfer {
  public:
@@ -54,18 +41,21 @@ class FakeTransfer final : public host::SlotTransfer {
 
 }  // namespace
 
-std::map<std::string, std::string> FakeCopy::parameters() const {
-  return {{"inject", "crash, hang, corrupt or error: the fault to test with; default none"}};
-}
-
-Support FakeCopy::supports(const Flow& flow) const {
-  if (!flow.source || !flow.destination) return Support::no("fake-copy needs a source and a destination");
-  const Support loaded = context_->reachable(*flow.source);
-  return loaded ? context_->reachable(*flow.destination) : loaded;
-}
-
-std::unique_ptr<Transfer> FakeCopy::prepare(const Flow& flow, const Arenas& arenas) const {
-  return std::make_unique<FakeTransfer>(flow, arenas, injection_of(flow));
+Method fake_copy(const std::shared_ptr<host::HostContext>& context) {
+  return {.spec = {"fake-copy", "a copy that fails as `inject` asks, for tests of supervisors"},
+          .parameters = {inject},
+          .supports =
+              [context](const Flow& flow) {
+                if (!flow.source || !flow.destination)
+                  return Support::no("fake-copy needs a source and a destination");
+                const Support loaded = context->reachable(*flow.source);
+                return loaded ? context->reachable(*flow.destination) : loaded;
+              },
+          .prepare =
+              [](const Flow& flow, const Arenas& arenas) {
+                return std::make_unique<FakeTransfer>(flow, arenas,
+                                                      flow.parameters.choice<InjectedFault>(inject));
+              }};
 }
 
 }  // namespace linkscope::fake

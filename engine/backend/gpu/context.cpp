@@ -5,6 +5,7 @@
 #include <cctype>
 #include <cstdlib>
 #include <fstream>
+#include <set>
 
 #include "backend/gpu/memory/gpu_memory.hpp"
 #include "backend/gpu/vendor/check.hpp"
