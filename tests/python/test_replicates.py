@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import math
 import random
@@ -302,7 +303,7 @@ def test_what_the_machine_took_from_slow_results_is_told_behind_the_first_screen
             return folded([disturbed(one) for one in row.replicates], row.noise)
         return Row.from_json({**row.raw, "discarded": {"load-ended": 2}})
 
-    answer = ask("explain", replace(faulty, rows=tuple(map(disturbed, faulty.rows))))
+    answer = ask("explain", dataclasses.replace(faulty, rows=tuple(map(disturbed, faulty.rows))))
     results = [name for one in answer.findings for name in one.results]
     (told,) = (one for one in answer.details if one.code == "spread.load-ended")
     assert told.facts["starts"] == 2 * sum(len(row.measured) for row in faulty.rows if row.id in set(results))
