@@ -8,8 +8,7 @@
 #include "backend/gpu/gpu_method.hpp"
 #include "backend/gpu/kernel/access_pattern.hpp"
 #include "backend/gpu/kernel/atomic_work.hpp"
-#include "backend/gpu/kernel/bulk_shape.hpp"
-#include "backend/gpu/kernel/launch_shape.hpp"
+#include "backend/gpu/kernel/grid.hpp"
 #include "base/error.hpp"
 
 namespace linkscope::gpu {
@@ -24,11 +23,7 @@ Flow flow_of(Bytes bytes, const std::map<std::string, std::string>& parameters) 
   return flow;
 }
 
-GpuProperties of_processors(int count) {
-  GpuProperties device;
-  device.multiprocessors = count;
-  return device;
-}
+constexpr int processors = 132;
 
 /// Bytes of a slot that an access covers, one by one.
 Bytes covered(const AccessPattern& pattern) {
@@ -107,67 +102,88 @@ TEST(AccessPattern, RejectsWhatCannotBe) {
   EXPECT_EQ(AccessPattern::of(flow_of(4096, {{"fill", "33"}}), 64).fill, 33);  // AMD's warps are wider
 }
 
-TEST(LaunchShapes, OfferShortBlocksOnlyWhereTheyFillTheDevice) {
+TEST(SweepGrids, OfferShortBlocksOnlyWhereTheyFillTheDevice) {
   const auto has_tiles = [](Bytes threads) {
-    const auto shapes = shapes_for(of_processors(132), threads, {});
-    return std::any_of(shapes.begin(), shapes.end(),
-                       [](const LaunchShape& shape) { return shape.blocks == one_tile_each; });
+    const auto grids = sweep_grids(processors, threads, {});
+    return std::any_of(grids.begin(), grids.end(),
+                       [](const Grid& grid) { return grid.blocks == one_tile_each; });
   };
   EXPECT_FALSE(has_tiles(4096));
   EXPECT_TRUE(has_tiles(32 * MiB));
 }
 
-TEST(LaunchShapes, OfTilesHaveABlockForEveryTile) {
-  const LaunchShape shape{one_tile_each, 512, 4, Access::cached};
-  EXPECT_EQ(with_a_block_per_tile(shape, 2048).blocks, 1);
-  EXPECT_EQ(with_a_block_per_tile(shape, 2049).blocks, 2);
-  EXPECT_EQ(with_a_block_per_tile(shape, 1).blocks, 1);
+TEST(SweepGrids, OfTilesHaveABlockForEveryTile) {
+  const Grid grid{.blocks = one_tile_each, .threads = 512, .depth = 4};
+  EXPECT_EQ(with_a_block_per_tile(grid, 2048).blocks, 1);
+  EXPECT_EQ(with_a_block_per_tile(grid, 2049).blocks, 2);
+  EXPECT_EQ(with_a_block_per_tile(grid, 1).blocks, 1);
 }
 
-TEST(LaunchShapes, ComeBackFromTheirSettings) {
-  for (const LaunchShape& shape : shapes_for(of_processors(132), 64 * MiB, {}))
-    EXPECT_EQ(LaunchShape::from(shape.setting()), shape);
+TEST(SweepGrids, ComeBackFromTheirSettings) {
+  GridChoice choice(sweep_numbers, sweep_grids(processors, 64 * MiB, {}));
+  TransferFacts facts;
+  choice.offer(facts);
+  ASSERT_EQ(facts.candidates.size(), choice.all().size());
+  EXPECT_EQ(facts.setting, (Setting{{"blocks", 132}, {"threads", 512}, {"unroll", 12}, {"streaming", 0}}));
+  for (std::size_t i = 0; i < facts.candidates.size(); ++i) {
+    choice.use(facts.candidates[i]);
+    EXPECT_EQ(choice.used(), choice.all()[i]);
+  }
+  EXPECT_THROW(choice.use({{"stages", 4}}), Error);
+  EXPECT_THROW(choice.use({{"threads", 100}}), Error);
 }
 
-TEST(LaunchShapes, GiveNoThreadNothingToDo) {
-  for (const LaunchShape& shape : shapes_for(of_processors(132), 1000, {}))
-    EXPECT_LT(static_cast<std::uint64_t>(shape.blocks - 1) * shape.threads, 1000) << shape.threads;
+TEST(SweepGrids, GiveNoThreadNothingToDo) {
+  for (const Grid& grid : sweep_grids(processors, 1000, {}))
+    EXPECT_LT(static_cast<std::uint64_t>(grid.blocks - 1) * grid.threads, 1000) << grid.threads;
 }
 
-constexpr BulkLimits hopper{132, 227 * KiB};
+TEST(SweepGrids, AreFixedByParametersOrRejected) {
+  const auto fixed = [](const std::map<std::string, std::string>& parameters) {
+    return sweep_grids(processors, MiB, flow_of(MiB, parameters).parameters);
+  };
+  EXPECT_EQ(fixed({{"blocks", "0"}, {"unroll", "8"}, {"threads", "1024"}, {"streaming", "1"}}),
+            (std::vector<Grid>{{.blocks = 0, .threads = 1024, .depth = 8, .streaming = 1}}));
+  const std::map<std::string, std::string> wrong[] = {{{"blocks", "1048577"}},
+                                                      {{"threads", "100"}},
+                                                      {{"threads", "1024"}},
+                                                      {{"unroll", "3"}},
+                                                      {{"streaming", "2"}}};
+  for (const auto& parameters : wrong) EXPECT_THROW(fixed(parameters), Error) << parameters.begin()->first;
+}
 
-TEST(BulkShapes, FitTheSharedMemoryOfABlock) {
-  for (const BulkLimits& limits : {hopper, BulkLimits{132, 64 * KiB}}) {
-    const auto shapes = bulk_shapes_for(limits, GiB, {});
-    EXPECT_FALSE(shapes.empty());
-    for (const BulkShape& shape : shapes) EXPECT_LE(shape.shared_bytes(), limits.shared_bytes);
+constexpr Bytes hopper = 227 * KiB;
+
+TEST(BulkGrids, FitTheSharedMemoryOfABlock) {
+  for (const Bytes shared : {hopper, 64 * KiB}) {
+    const auto grids = bulk_grids(processors, shared, GiB, {});
+    EXPECT_FALSE(grids.empty());
+    for (const Grid& grid : grids) EXPECT_LE(bulk_shared_bytes(grid), shared);
   }
 }
 
-TEST(BulkShapes, OfferFewAndManyBlocks) {
+TEST(BulkGrids, OfferFewAndManyBlocks) {
   std::set<unsigned> blocks;
-  for (const BulkShape& shape : bulk_shapes_for(hopper, GiB, {})) blocks.insert(shape.blocks);
+  for (const Grid& grid : bulk_grids(processors, hopper, GiB, {})) blocks.insert(grid.blocks);
   for (const unsigned wanted : {16U, 33U, 66U, 132U, 264U}) EXPECT_TRUE(blocks.contains(wanted)) << wanted;
 }
 
-TEST(BulkShapes, GiveEveryWarpAPieceOfSmallCopies) {
+TEST(BulkGrids, GiveEveryWarpAPieceOfSmallCopies) {
   for (const Bytes bytes : {Bytes{1}, Bytes{16}, 4 * KiB, 64 * KiB, MiB}) {
-    for (const BulkShape& shape : bulk_shapes_for(hopper, bytes, {})) {
-      const Bytes pieces = std::max<Bytes>((bytes + shape.stage_bytes - 1) / shape.stage_bytes, 1);
-      EXPECT_LE(static_cast<Bytes>(shape.blocks - 1) * shape.warps(), pieces) << bytes;
-      EXPECT_EQ(shape.stage_bytes % 16, 0);
+    for (const Grid& grid : bulk_grids(processors, hopper, bytes, {})) {
+      const Bytes pieces = std::max<Bytes>((bytes + grid.piece - 1) / grid.piece, 1);
+      EXPECT_LE(static_cast<Bytes>(grid.blocks - 1) * (grid.threads / warp), pieces) << bytes;
+      EXPECT_EQ(grid.piece % 16, 0);
     }
   }
 }
 
-TEST(BulkShapes, AreFixedByParametersOrRejected) {
+TEST(BulkGrids, AreFixedByParametersOrRejected) {
   const auto fixed = [](const std::map<std::string, std::string>& parameters) {
-    return bulk_shapes_for(hopper, GiB, flow_of(GiB, parameters).parameters);
+    return bulk_grids(processors, hopper, GiB, flow_of(GiB, parameters).parameters);
   };
-  const auto shapes = fixed({{"blocks", "7"}, {"threads", "64"}, {"stages", "2"}, {"stage_bytes", "4096"}});
-  ASSERT_EQ(shapes.size(), 1);
-  EXPECT_EQ(shapes.front(), (BulkShape{7, 64, 2, 4096}));
-  EXPECT_EQ(BulkShape::from(shapes.front().setting()), shapes.front());
+  EXPECT_EQ(fixed({{"blocks", "7"}, {"threads", "64"}, {"stages", "2"}, {"stage_bytes", "4096"}}),
+            (std::vector<Grid>{{.blocks = 7, .threads = 64, .depth = 2, .piece = 4096}}));
   const std::map<std::string, std::string> wrong[] = {{{"blocks", "0"}},
                                                       {{"threads", "33"}},
                                                       {{"stages", "3"}},

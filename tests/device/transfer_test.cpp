@@ -105,6 +105,21 @@ TEST_F(GpuTransfers, OfASlotThatWasNeverReachedAreNotCalledVerified) {
   EXPECT_EQ(prepared.transfer->verified_bytes(), 3 * 4096);
 }
 
+TEST_F(GpuTransfers, OfKernelsSayWhetherTheirRepeatsOverlapped) {
+  const auto overlap = [this](Bytes bytes, std::uint64_t repeats, Clock clock, const char* graph) {
+    Prepared prepared = prepare(flow("kernel-copy", "pinned", "device", bytes, {{"graph", graph}}));
+    EXPECT_EQ(fault_after(*prepared.transfer, repeats, clock, seed), "");
+    const std::vector<std::string> notes = prepared.transfer->notes();
+    return std::any_of(notes.begin(), notes.end(),
+                       [](const std::string& note) { return note.starts_with("repeats overlap"); });
+  };
+  EXPECT_TRUE(overlap(4 * KiB, 10, Clock::device, "0"));
+  EXPECT_FALSE(overlap(64 * MiB, 10, Clock::device, "0"));
+  EXPECT_FALSE(overlap(4 * KiB, 1, Clock::device, "0"));
+  EXPECT_FALSE(overlap(4 * KiB, 10, Clock::host, "0"));
+  EXPECT_FALSE(overlap(4 * KiB, 10, Clock::device, "4"));
+}
+
 TEST_F(GpuTransfers, ChaseEndsWhereTheRingSays) {
   for (const char* where : {"device", "pinned"}) {
     for (const char* order : {"sequential", "random"}) {

@@ -147,6 +147,10 @@ void GpuContext::run_on_node(int node, std::function<void()> job) const {
   host_->workers(node).run(std::move(job));
 }
 
+void GpuContext::share_on_node(int node, Bytes bytes, const std::function<void(Bytes, Bytes)>& job) const {
+  host_->workers(node).share_pinned(bytes, job);
+}
+
 int GpuContext::nearest_gpu(int node) const {
   for (int index = 0; index < device_count(); ++index) {
     if (device(index).numa == node) return index;
@@ -187,7 +191,20 @@ gpuStream_t GpuContext::lane_stream(int index, std::size_t ordinal) {
 
 gpuStream_t GpuContext::service_stream(int index) { return start(index).service; }
 
-std::uint64_t* GpuContext::scratch_word(int index) { return start(index).scratch; }
+ServiceTurn GpuContext::service_turn(int index) {
+  std::unique_lock held(service_mutex_);
+  const Started& started = start(index);
+  return {std::move(held), started.service, started.scratch};
+}
+
+void ServiceTurn::wait() const { LINKSCOPE_CHECK(gpuStreamSynchronize(stream_)); }
+
+std::uint64_t ServiceTurn::read_word() const {
+  std::uint64_t found = 0;
+  LINKSCOPE_CHECK(gpuMemcpyAsync(&found, word_, sizeof found, gpuMemcpyDefault, stream_));
+  wait();
+  return found;
+}
 
 std::byte* GpuContext::lead_in_memory(const DeviceId& where) {
   const auto known = lead_in_memory_.find(where);

@@ -8,6 +8,7 @@
 #include <mutex>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "backend/gpu/gate/timer.hpp"
@@ -59,7 +60,28 @@ struct PeerMapping {
   PeerHold peer;
 };
 
-/// Used by one thread, but for use() and lane_stream(), which lane threads call after it has made them.
+/// One thread's right to fill and check with a GPU, while it lives: the GPU's service stream, and the word of its memory
+/// where kernels leave what they find. The GPU is current. A thread that holds one must not ask for another.
+class ServiceTurn {
+ public:
+  ServiceTurn(std::unique_lock<std::mutex> held, gpuStream_t stream, std::uint64_t* word)
+      : held_(std::move(held)), stream_(stream), word_(word) {}
+
+  [[nodiscard]] gpuStream_t stream() const { return stream_; }
+  [[nodiscard]] std::uint64_t* word() const { return word_; }
+  /// Waits for all that was enqueued.
+  void wait() const;
+  /// The word, once all that was enqueued has ended.
+  [[nodiscard]] std::uint64_t read_word() const;
+
+ private:
+  std::unique_lock<std::mutex> held_;
+  gpuStream_t stream_;
+  std::uint64_t* word_;
+};
+
+/// Used by one thread, but for use() and lane_stream(), which lane threads call after it has made them, and for
+/// service_turn(), which keeps its callers apart.
 class GpuContext {
  public:
   /// Throws Error only where the driver breaks; `problem()` holds why there is no device.
@@ -84,6 +106,8 @@ class GpuContext {
 
   /// Runs `job` on a CPU of NUMA node `node` and waits for it; it must not throw.
   void run_on_node(int node, std::function<void()> job) const;
+  /// Runs job(offset, length) for shares of `bytes` on the CPUs of NUMA node `node`, and waits for them.
+  void share_on_node(int node, Bytes bytes, const std::function<void(Bytes, Bytes)>& job) const;
   /// A GPU beside NUMA node `node`, or the first there is.
   [[nodiscard]] int nearest_gpu(int node) const;
 
@@ -93,10 +117,8 @@ class GpuContext {
   gpuStream_t lane_stream(int device, std::size_t ordinal);
   /// The device's stream for filling and checking.
   gpuStream_t service_stream(int device);
-  /// A word of the device's memory that one service operation at a time may use.
-  std::uint64_t* scratch_word(int device);
-  /// Held during a service operation that several threads may ask for: ranks of a schedule fill and check by their own.
-  [[nodiscard]] std::unique_lock<std::mutex> service_turn() { return std::unique_lock(service_turn_); }
+  /// Waits until no other thread has a turn: ranks of a schedule fill and check by their own threads.
+  [[nodiscard]] ServiceTurn service_turn(int device);
   /// Memory of a GPU, or page-locked memory of a NUMA node, that nobody measures: a copy that only wakes an engine reads
   /// the first lead_in_bytes of it and writes those behind them. It is allocated once, so callers ask for it outside
   /// measured spans. Throws Error{no_memory}.
@@ -132,7 +154,7 @@ class GpuContext {
   std::string problem_;
   std::vector<GpuProperties> devices_;
   Peers peers_;
-  std::mutex service_turn_;
+  std::mutex service_mutex_;
   std::map<int, Bytes> managed_;  ///< by device
   std::map<DeviceId, std::byte*> lead_in_memory_;
   std::vector<std::unique_ptr<Started>> started_;  ///< by device; null until it is used

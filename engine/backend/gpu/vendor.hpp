@@ -177,6 +177,13 @@
 #define gpuOccupancyMaxActiveBlocksPerMultiprocessor LINKSCOPE_API(OccupancyMaxActiveBlocksPerMultiprocessor)
 #define gpuFuncAttributeMaxDynamicSharedMemorySize LINKSCOPE_API(FuncAttributeMaxDynamicSharedMemorySize)
 
+namespace linkscope::gpu {
+
+/// Bytes that one thread moves with one instruction.
+inline constexpr std::size_t vector_bytes = 16;
+
+}  // namespace linkscope::gpu
+
 namespace linkscope::gpu::vendor {
 
 /// When a kernel's blocks may come to the GPU. complete: when all that stands before it in the stream has ended.

@@ -9,7 +9,7 @@
 #include "backend/gpu/copy/copy_engine.hpp"
 #include "backend/gpu/ipc/mapping.hpp"
 #include "backend/gpu/kernel/copy.hpp"
-#include "backend/gpu/kernel/launch_shape.hpp"
+#include "backend/gpu/kernel/grid.hpp"
 #include "backend/host/host_transfer.hpp"
 #include "base/error.hpp"
 #include "model/copy_check.hpp"
@@ -105,7 +105,7 @@ class ImportedCopy final : public PreparedParts {
 
 std::vector<std::string> kernel_parameters() {
   std::vector<std::string> names{"graph"};
-  for (const auto& [name, meaning] : shape_parameters()) names.push_back(name);
+  for (const GridNumber& one : sweep_numbers) names.emplace_back(one.name);
   return names;
 }
 

@@ -2,7 +2,7 @@
 
 #include "backend/gpu/context.hpp"
 #include "backend/gpu/kernel/access_pattern.hpp"
-#include "backend/gpu/kernel/launch_shape.hpp"
+#include "backend/gpu/kernel/grid.hpp"
 
 namespace linkscope::gpu {
 namespace {
@@ -16,7 +16,7 @@ AccessPattern pattern_of(const GpuContext& context, const Flow& flow) {
 }  // namespace
 
 std::map<std::string, std::string> AccessMethod::own_parameters() const {
-  auto all = shape_parameters();
+  auto all = parameters_of(sweep_numbers);
   all.merge(pattern_parameters());
   return all;
 }

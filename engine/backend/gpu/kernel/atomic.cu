@@ -5,11 +5,6 @@
 
 #include "backend/gpu/kernel/atomic_work.hpp"
 #include "backend/gpu/kernel/sweep_kernels.hpp"
-#include "backend/gpu/kernel/sweep_transfer.hpp"
-#include "backend/gpu/memory/device_words.hpp"
-#include "backend/gpu/vendor/check.hpp"
-#include "base/error.hpp"
-#include "model/pattern.hpp"
 
 namespace linkscope::gpu {
 namespace {
@@ -30,10 +25,8 @@ __device__ Word operand(std::uint64_t seed, std::uint64_t index) {
 
 /// What the kernels report.
 struct Report {
-  Wide returned;   ///< sum of all that exchanges gave back
-  Wide attempts;   ///< compare-and-swaps tried
-  Wide balance;    ///< what exchanges must have given back, by what the memory holds
-  Wide first_bad;  ///< offset in the arena, or all ones
+  Wide returned;  ///< sum of all that exchanges gave back
+  Wide attempts;  ///< compare-and-swaps tried
 };
 
 /// One operation on the word, which is the `lap`-th there as far as this transfer goes; `laps_before` came before it.
@@ -85,31 +78,63 @@ __global__ void atomic_kernel(Sweep sweep, AtomicWork work, std::uint64_t seed, 
   if constexpr (operation == AtomicOperation::compare_and_swap) add_block(attempts, &report->attempts);
 }
 
-/// Checks every word of the first `slots` slots after `touched` transfers from slot 0 on.
+/// A word of the arena and what `transfers` from slot 0 on should have made of it.
 template <class Word>
-__global__ void check_kernel(Sweep sweep, AtomicWork work, std::uint64_t seed, std::uint64_t touched,
-                             Report* report) {
-  Wide balance = 0;
-  for (std::uint64_t i = thread_index(); i < work.addresses * sweep.slots; i += thread_count()) {
-    const std::uint64_t slot = i / work.addresses;
-    const std::uint64_t word = i % work.addresses;
-    const std::uint64_t times = touched / sweep.slots + (slot < touched % sweep.slots ? 1 : 0);
-    const Bytes offset = slot * sweep.stride + word * sizeof(Word);
-    const Word found = *reinterpret_cast<const Word*>(sweep.destination + offset);
-    const Word factor = operand<Word>(seed, offset / sizeof(Word));
-    const std::uint64_t laps = work.laps(word);
-    bool right = true;
-    if (times == 0) {
-      right = found == initial_word<Word>;
-    } else if (work.operation == AtomicOperation::exchange) {
-      right = static_cast<Word>(found - factor) < laps;
-      balance += initial_word<Word> - found + times * (laps * factor + laps * (laps - 1) / 2);
-    } else {
-      right = found == static_cast<Word>(initial_word<Word> + static_cast<Word>(times * laps) * factor);
-    }
-    if (!right) atomicMin(&report->first_bad, static_cast<Wide>(offset));
+struct WordCheck {
+  Sweep sweep;
+  AtomicWork work;
+  std::uint64_t seed;
+  std::uint64_t transfers;
+
+  /// No offset where the word is right. After exchanges it is the last value of any thread's.
+  __device__ Bytes operator()(std::uint64_t i) const {
+    const At at(*this, i);
+    bool right = at.found == initial_word<Word>;
+    if (at.times > 0 && work.operation == AtomicOperation::exchange)
+      right = static_cast<Word>(at.found - at.factor) < at.laps;
+    if (at.times > 0 && work.operation != AtomicOperation::exchange)
+      right = at.found ==
+              static_cast<Word>(initial_word<Word> + static_cast<Word>(at.times * at.laps) * at.factor);
+    return right ? no_bad : at.offset;
   }
-  add_block(balance, &report->balance);
+
+  struct At {
+    __device__ At(const WordCheck& check, std::uint64_t i) {
+      const std::uint64_t slot = i / check.work.addresses;
+      const std::uint64_t word = i % check.work.addresses;
+      offset = slot * check.sweep.stride + word * sizeof(Word);
+      times = times_through(check.sweep, slot, check.transfers);
+      laps = check.work.laps(word);
+      found = *reinterpret_cast<const Word*>(check.sweep.destination + offset);
+      factor = operand<Word>(check.seed, offset / sizeof(Word));
+    }
+
+    Bytes offset;
+    std::uint64_t times;
+    std::uint64_t laps;
+    Word found;
+    Word factor;
+  };
+};
+
+/// What exchanges must have given back, by what the word holds: all that was there and written, less what is left.
+template <class Word>
+struct ExchangeBalance {
+  WordCheck<Word> words;
+
+  __device__ std::uint64_t operator()(std::uint64_t i) const {
+    const typename WordCheck<Word>::At at(words, i);
+    if (at.times == 0) return 0;
+    return initial_word<Word> - at.found + at.times * (at.laps * at.factor + at.laps * (at.laps - 1) / 2);
+  }
+};
+
+AtomicOperation operation_of(const Parameters& parameters) {
+  const std::string word = parameters.word("operation", "add");
+  if (word == "add") return AtomicOperation::add;
+  if (word == "exchange") return AtomicOperation::exchange;
+  if (word == "cas") return AtomicOperation::compare_and_swap;
+  throw Error(Fault::bad_input, "parameter operation: add, exchange or cas");
 }
 
 using AtomicKernel = void (*)(Sweep, AtomicWork, std::uint64_t, std::uint64_t, Report*);
@@ -143,17 +168,9 @@ AtomicKernel kernel_of(const AtomicWork& work, Scope scope) {
   return scope == Scope::system ? kernel_of<Scope::system>(work) : kernel_of<Scope::device>(work);
 }
 
-auto check_kernel_of(const AtomicWork& work) {
-  return work.width == sizeof(Wide) ? &check_kernel<Wide> : &check_kernel<std::uint32_t>;
-}
-
-struct AtomicGrid {
-  unsigned blocks = 1;
-  unsigned threads = 1;
-
-  bool operator==(const AtomicGrid&) const = default;
-  [[nodiscard]] Setting setting() const { return {{"blocks", blocks}, {"threads", threads}}; }
-};
+constexpr GridNumber atomic_numbers[] = {
+    {"blocks", &Grid::blocks, 1, most_grid_blocks, 1, "blocks of the grid; default: tuned"},
+    {"threads", &Grid::threads, 1, 1024, 1, "threads per block; default: tuned"}};
 
 /// Threads that may want one word at the same time: of n that compare and swap, n - 1 fail and try again, so that the
 /// work grows with the square.
@@ -166,119 +183,100 @@ std::uint64_t bearable(const AtomicWork& work, std::uint64_t threads) {
 }
 
 /// Many threads hide the way to far words; few do better where they all want the same one.
-std::vector<AtomicGrid> grids_for(const GpuProperties& device, const AtomicWork& work,
-                                  const Parameters& parameters) {
-  constexpr std::int64_t most_blocks = 1U << 20U;
+std::vector<Grid> grids_for(const GpuProperties& device, const AtomicWork& work,
+                            const Parameters& parameters) {
   const auto processors = static_cast<unsigned>(device.multiprocessors);
-  const std::vector<AtomicGrid> wanted = {
-      {2 * processors, 1024}, {processors, 1024}, {processors, 256}, {std::max(processors / 4, 1U), 256}};
-  if (parameters.all().contains("blocks") || parameters.all().contains("threads")) {
-    const std::int64_t blocks = parameters.number("blocks", wanted.front().blocks);
-    const std::int64_t threads = parameters.number("threads", wanted.front().threads);
-    if (blocks < 1 || blocks > most_blocks) throw Error(Fault::bad_input, "parameter blocks: 1 to 1048576");
-    if (threads < 1 || threads > 1024) throw Error(Fault::bad_input, "parameter threads: 1 to 1024");
-    return {{static_cast<unsigned>(blocks), static_cast<unsigned>(threads)}};
-  }
-  std::vector<AtomicGrid> grids;
-  for (AtomicGrid grid : wanted) {
+  const Grid wanted[] = {{.blocks = 2 * processors, .threads = 1024},
+                         {.blocks = processors, .threads = 1024},
+                         {.blocks = processors, .threads = 256},
+                         {.blocks = std::max(processors / 4, 1U), .threads = 256}};
+  if (const auto fixed = fixed_grid(atomic_numbers, wanted[0], parameters)) return {*fixed};
+  std::vector<Grid> grids;
+  for (Grid grid : wanted) {
     const std::uint64_t most =
         bearable(work, std::min<std::uint64_t>(work.count, Bytes{grid.blocks} * grid.threads));
     grid.threads = static_cast<unsigned>(std::min<std::uint64_t>(grid.threads, most));
     grid.blocks = static_cast<unsigned>((most + grid.threads - 1) / grid.threads);
-    if (std::find(grids.begin(), grids.end(), grid) == grids.end()) grids.push_back(grid);
+    add_unlike(grids, grid);
   }
   return grids;
 }
 
-class AtomicTransfer final : public SweepTransfer {
+class AtomicCheck final : public SweepCheck {
  public:
-  AtomicTransfer(std::shared_ptr<GpuContext> context, const Flow& flow, const Arenas& arenas)
-      : SweepTransfer(std::move(context), flow, arenas, AtomicWork::of(flow).span()),
-        work_(AtomicWork::of(flow)),
-        kernel_(kernel_of(work_, scope_of(flow))),
-        grids_(grids_for(this->context().device(device()), work_, flow.parameters)),
-        grid_(grids_.front()),
-        words_(this->context(), device(), sizeof(Report) / sizeof(std::uint64_t)) {
-    own_facts().offer(grids_);
-    this->context().load(device(), {reinterpret_cast<const void*>(kernel_),
-                                    reinterpret_cast<const void*>(check_kernel_of(work_))});
-  }
+  AtomicCheck(std::shared_ptr<const SweptMemory> memory, const AtomicWork& work)
+      : SweepCheck(std::move(memory)),
+        work_(work),
+        words_(*this->memory().context, this->memory().device, sizeof(Report) / sizeof(std::uint64_t)) {}
 
   void arm(std::uint64_t seed) override {
-    SweepTransfer::arm(seed);
+    SweepCheck::arm(seed);
     words_.clear();
   }
-
-  [[nodiscard]] std::optional<Mismatch> verify(std::uint64_t seed) const override {
-    constexpr unsigned threads = 512;
-    const auto blocks = static_cast<unsigned>(4 * context().device(device()).multiprocessors);
-    const gpuStream_t stream = context().service_stream(device());
-    LINKSCOPE_CHECK(gpuMemsetAsync(&report()->balance, 0, sizeof(Wide), stream));
-    LINKSCOPE_CHECK(gpuMemsetAsync(&report()->first_bad, 0xFF, sizeof(Wide), stream));
-    check_kernel_of(work_)<<<blocks, threads, 0, stream>>>(arena(), work_, seed, touched(), report());
-    LINKSCOPE_CHECK(gpuGetLastError());
-    const Report found = read_report();
-    const std::string where =
-        arenas().destination->where().device.text() + " " + arenas().destination->where().memory;
-    if (found.first_bad < extent()) {
-      return Mismatch{"the word at byte " + std::to_string(found.first_bad) + " of " + where +
-                      " does not hold what its operations give"};
-    }
-    const Wide bits = work_.width == sizeof(Wide) ? ~0ULL : 0xFFFFFFFFULL;
-    if (work_.operation == AtomicOperation::exchange && ((found.returned ^ found.balance) & bits) != 0)
-      return Mismatch{"what exchanges gave back and what " + where + " holds are not what was written"};
-    return std::nullopt;
+  [[nodiscard]] std::optional<Mismatch> verify(std::uint64_t seed, std::uint64_t transfers) const override {
+    return work_.width == sizeof(Wide) ? verify_words<Wide>(seed, transfers)
+                                       : verify_words<std::uint32_t>(seed, transfers);
   }
 
-  void use(const Setting& setting) override {
-    const auto chosen = std::find_if(grids_.begin(), grids_.end(),
-                                     [&](const AtomicGrid& grid) { return grid.setting() == setting; });
-    if (chosen == grids_.end()) throw Error(Fault::bad_input, "kernel-atomic offers no such launch shape");
-    grid_ = *chosen;
-  }
-  [[nodiscard]] std::vector<std::string> notes() const override {
-    std::vector<std::string> all = SweepTransfer::notes();
-    const std::uint64_t swaps = touched() * work_.count;
-    if (work_.operation != AtomicOperation::compare_and_swap || swaps == 0) return all;
-    const auto hundredths = static_cast<std::uint64_t>(
-        100.0 * static_cast<double>(read_report().attempts) / static_cast<double>(swaps) + 0.5);
-    const std::string digits = std::to_string(hundredths % 100);
-    all.push_back(std::to_string(hundredths / 100) + (digits.size() == 1 ? ".0" : ".") + digits +
-                  " compare-and-swaps tried for each that swapped");
-    return all;
-  }
-
- protected:
-  void run(gpuStream_t stream, const Sweep& sweep) override {
-    kernel_<<<grid_.blocks, grid_.threads, 0, stream>>>(sweep, work_, seed(), touched() / sweep.slots,
-                                                        report());
-    LINKSCOPE_CHECK(gpuGetLastError());
-  }
-
- private:
   [[nodiscard]] Report* report() const { return reinterpret_cast<Report*>(words_.data()); }
   [[nodiscard]] Report read_report() const {
     const std::vector<std::uint64_t> words = words_.read();
-    return {words[0], words[1], words[2], words[3]};
+    return {words[0], words[1]};
+  }
+
+ private:
+  template <class Word>
+  [[nodiscard]] std::optional<Mismatch> verify_words(std::uint64_t seed, std::uint64_t transfers) const {
+    GpuContext& context = *memory().context;
+    const WordCheck<Word> check{memory().all, work_, seed, transfers};
+    const std::uint64_t words = work_.addresses * memory().all.slots;
+    const Endpoint& end = memory().arenas.destination->where();
+    const std::string where = end.device.text() + " " + end.memory;
+    if (const auto bad = first_bad(context, memory().device, words, check)) {
+      return Mismatch{"the word at byte " + std::to_string(*bad) + " of " + where +
+                      " does not hold what its operations give"};
+    }
+    if (work_.operation != AtomicOperation::exchange) return std::nullopt;
+    const Wide balance = sum_of(context, memory().device, words, ExchangeBalance<Word>{check});
+    if (static_cast<Word>(read_report().returned) == static_cast<Word>(balance)) return std::nullopt;
+    return Mismatch{"what exchanges gave back and what " + where + " holds are not what was written"};
   }
 
   AtomicWork work_;
-  AtomicKernel kernel_;
-  std::vector<AtomicGrid> grids_;
-  AtomicGrid grid_;
   DeviceWords words_;  // a Report
 };
 
+std::string swaps_remark(std::uint64_t attempts, std::uint64_t swaps) {
+  const auto hundredths =
+      static_cast<std::uint64_t>(100.0 * static_cast<double>(attempts) / static_cast<double>(swaps) + 0.5);
+  const std::string digits = std::to_string(hundredths % 100);
+  return std::to_string(hundredths / 100) + (digits.size() == 1 ? ".0" : ".") + digits +
+         " compare-and-swaps tried for each that swapped";
+}
+
 }  // namespace
 
+AtomicWork AtomicWork::of(const Flow& flow) {
+  AtomicWork work;
+  work.operation = operation_of(flow.parameters);
+  const std::int64_t width = flow.parameters.number("width", 4);
+  if (width != 4 && width != 8) throw Error(Fault::bad_input, "parameter width: 4 or 8");
+  work.width = static_cast<Bytes>(width);
+  work.count = std::max<std::uint64_t>(flow.bytes / work.width, 1);
+  const std::int64_t addresses = flow.parameters.number("addresses", static_cast<std::int64_t>(work.count));
+  if (addresses < 1) throw Error(Fault::bad_input, "parameter addresses: at least 1");
+  work.addresses = std::min(static_cast<std::uint64_t>(addresses), work.count);
+  return work;
+}
+
 std::map<std::string, std::string> KernelAtomic::own_parameters() const {
-  return {
+  std::map<std::string, std::string> all{
       {"operation", "add, exchange or cas (an addition by a loop of compare-and-swaps); default: add"},
       {"width", "bytes of a word: 4 or 8; default: 4"},
       {"addresses", "words that the operations are spread over, in turn; default: one for each operation"},
-      {"scope", "device or system; default: device on the executor's own memory, else system"},
-      {"blocks", "blocks of the grid; default: tuned"},
-      {"threads", "threads per block; default: tuned"}};
+      {"scope", "device or system; default: device on the executor's own memory, else system"}};
+  all.merge(parameters_of(atomic_numbers));
+  return all;
 }
 
 Support KernelAtomic::supports(const Flow& flow) const {
@@ -319,7 +317,26 @@ Bytes KernelAtomic::rotation_bytes(const Flow& flow) const {
 }
 
 std::unique_ptr<Transfer> KernelAtomic::make(const Flow& flow, const Arenas& arenas) const {
-  return std::make_unique<AtomicTransfer>(shared_context(), flow, arenas);
+  const AtomicWork operations = AtomicWork::of(flow);
+  auto memory = std::make_shared<const SweptMemory>(shared_context(), flow, arenas, operations.span());
+  auto check = std::make_unique<AtomicCheck>(memory, operations);
+  auto grids = grids_for(context().device(memory->device), operations, flow.parameters);
+  SweepWork work =
+      sweep_work(std::move(memory), operations.count, GridChoice(atomic_numbers, std::move(grids)));
+  const AtomicKernel kernel = kernel_of(operations, scope_of(flow));
+  work.kernels = {reinterpret_cast<const void*>(kernel)};
+  work.launch = [kernel, operations, report = check->report()](const SweepLaunch& at) {
+    kernel<<<at.grid.blocks, at.grid.threads, 0, at.stream>>>(at.sweep, operations, at.seed,
+                                                              at.transfers / at.sweep.slots, report);
+  };
+  if (operations.operation == AtomicOperation::compare_and_swap) {
+    work.remark = [swaps = operations.count, &found = *check](std::vector<std::string>& all,
+                                                              std::uint64_t transfers) {
+      if (transfers > 0) all.push_back(swaps_remark(found.read_report().attempts, transfers * swaps));
+    };
+  }
+  work.check = std::move(check);
+  return std::make_unique<SweepTransfer>(std::move(work));
 }
 
 }  // namespace linkscope::gpu

@@ -1,12 +1,8 @@
 #include "backend/gpu/kernel/bulk_copy.hpp"
 
-#include <algorithm>
 #include <string>
 
-#include "backend/gpu/kernel/bulk_shape.hpp"
 #include "backend/gpu/kernel/sweep_kernels.hpp"
-#include "backend/gpu/kernel/sweep_transfer.hpp"
-#include "backend/gpu/vendor/check.hpp"
 
 namespace linkscope::gpu {
 namespace {
@@ -119,46 +115,17 @@ BulkKernel kernel_of(unsigned stages) {
 
 const void* address_of(BulkKernel kernel) { return reinterpret_cast<const void*>(kernel); }
 
-BulkLimits limits_of(const GpuContext& context, int device) {
+Bytes shared_bytes_of_block(int device) {
   int shared = 0;
   LINKSCOPE_CHECK(gpuDeviceGetAttribute(&shared, gpuAttributeSharedPerBlockOptin, device));
-  return {static_cast<unsigned>(context.device(device).multiprocessors), static_cast<Bytes>(shared)};
+  return static_cast<Bytes>(shared);
 }
-
-class BulkTransfer final : public SweepTransfer {
- public:
-  BulkTransfer(std::shared_ptr<GpuContext> context, const Flow& flow, const Arenas& arenas)
-      : SweepTransfer(std::move(context), flow, arenas, flow.bytes) {
-    const auto shapes = bulk_shapes_for(limits_of(this->context(), device()), flow.bytes, flow.parameters);
-    shape_ = shapes.front();
-    own_facts().offer(shapes);
-    if (is_local(flow)) own_facts().touched_bytes = 2 * flow.bytes;
-    this->context().use(device());
-    const Bytes most = limits_of(this->context(), device()).shared_bytes;
-    for (const unsigned stages : {2U, 4U, 8U, 16U}) {
-      const void* const kernel = address_of(kernel_of(stages));
-      this->context().load(device(), {kernel});
-      LINKSCOPE_CHECK(
-          gpuFuncSetAttribute(kernel, gpuFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(most)));
-    }
-  }
-
-  void use(const Setting& setting) override { shape_ = BulkShape::from(setting); }
-
- protected:
-  void run(gpuStream_t stream, const Sweep& sweep) override {
-    kernel_of(shape_.stages)<<<shape_.blocks, shape_.threads, shape_.shared_bytes(), stream>>>(
-        sweep, shape_.stage_bytes);
-    LINKSCOPE_CHECK(gpuGetLastError());
-  }
-
- private:
-  BulkShape shape_;
-};
 
 }  // namespace
 
-std::map<std::string, std::string> KernelBulkCopy::own_parameters() const { return bulk_parameters(); }
+std::map<std::string, std::string> KernelBulkCopy::own_parameters() const {
+  return parameters_of(bulk_numbers);
+}
 
 Support KernelBulkCopy::supports(const Flow& flow) const {
   if (const Support reached = kernels_reach(flow, Ends::both); !reached) return reached;
@@ -170,7 +137,23 @@ Support KernelBulkCopy::supports(const Flow& flow) const {
 }
 
 std::unique_ptr<Transfer> KernelBulkCopy::make(const Flow& flow, const Arenas& arenas) const {
-  return std::make_unique<BulkTransfer>(shared_context(), flow, arenas);
+  auto memory = std::make_shared<const SweptMemory>(shared_context(), flow, arenas, flow.bytes);
+  const Bytes shared = shared_bytes_of_block(memory->device);
+  auto grids =
+      bulk_grids(context().device(memory->device).multiprocessors, shared, flow.bytes, flow.parameters);
+  SweepWork work =
+      sweep_work(std::move(memory), flow.bytes / vector_bytes, GridChoice(bulk_numbers, std::move(grids)));
+  for (const unsigned stages : {2U, 4U, 8U, 16U}) {
+    work.kernels.push_back(address_of(kernel_of(stages)));
+    LINKSCOPE_CHECK(gpuFuncSetAttribute(work.kernels.back(), gpuFuncAttributeMaxDynamicSharedMemorySize,
+                                        static_cast<int>(shared)));
+  }
+  work.launch = [](const SweepLaunch& at) {
+    kernel_of(at.grid.depth)<<<at.grid.blocks, at.grid.threads, bulk_shared_bytes(at.grid), at.stream>>>(
+        at.sweep, at.grid.piece);
+  };
+  if (is_local(flow)) work.touched_bytes = 2 * flow.bytes;
+  return std::make_unique<SweepTransfer>(std::move(work));
 }
 
 }  // namespace linkscope::gpu

@@ -1,7 +1,6 @@
 #include "backend/gpu/kernel/copy.hpp"
 
 #include "backend/gpu/kernel/sweep_kernels.hpp"
-#include "backend/gpu/vendor/check.hpp"
 
 namespace linkscope::gpu {
 namespace {
@@ -24,25 +23,16 @@ struct CopyKernels {
   }
 };
 
-class KernelCopyTransfer final : public KernelTransfer {
- public:
-  KernelCopyTransfer(std::shared_ptr<GpuContext> context, const Flow& flow, const Arenas& arenas)
-      : KernelTransfer(std::move(context), flow, arenas) {
-    if (is_local(flow)) own_facts().touched_bytes = 2 * flow.bytes;
-    this->context().load(device(), all_kernels<CopyKernels>());
-  }
-
- protected:
-  void launch(gpuStream_t stream, const Sweep& sweep, const LaunchShape& shape) override {
-    kernel_for<CopyKernels>(shape)<<<grid_of(sweep, shape), shape.threads, 0, stream>>>(sweep);
-    LINKSCOPE_CHECK(gpuGetLastError());
-  }
-};
-
 }  // namespace
 
 std::unique_ptr<Transfer> KernelCopy::make_dense(const Flow& flow, const Arenas& arenas) const {
-  return std::make_unique<KernelCopyTransfer>(shared_context(), flow, arenas);
+  SweepWork work = dense_work(shared_context(), flow, arenas);
+  work.kernels = all_kernels<CopyKernels>();
+  work.launch = [](const SweepLaunch& at) {
+    kernel_for<CopyKernels>(at.grid)<<<at.blocks(), at.grid.threads, 0, at.stream>>>(at.sweep);
+  };
+  if (is_local(flow)) work.touched_bytes = 2 * flow.bytes;
+  return std::make_unique<SweepTransfer>(std::move(work));
 }
 
 }  // namespace linkscope::gpu

@@ -1,12 +1,10 @@
 #include "backend/gpu/kernel/exchange.hpp"
 
 #include <algorithm>
+#include <string>
 
 #include "backend/gpu/copy/copy_path.hpp"
 #include "backend/gpu/kernel/sweep_kernels.hpp"
-#include "backend/gpu/memory/pattern_kernels.hpp"
-#include "backend/gpu/vendor/check.hpp"
-#include "model/pattern.hpp"
 
 namespace linkscope::gpu {
 namespace {
@@ -34,14 +32,15 @@ __global__ void __launch_bounds__(most_threads(unroll)) exchange_kernel(Sweep sw
 
 /// A thread per vector, which repeats its own vector before it ends: the order of nvbandwidth's split-warp kernel.
 /// Blocks pass over the buffers once, however many repeats there are, which spares address translation. Repeats find
-/// their line in its home's cache, so this is only for ends on two devices, whose link is slower than that.
+/// their line in its home's cache, so this is only for ends on two devices, whose link is slower than that. The address
+/// is hidden from the compiler in each repeat, or the load would be the same one every time and done once.
 __global__ void __launch_bounds__(most_threads(1)) exchange_in_place_kernel(Sweep sweep) {
   const std::uint64_t vector = thread_index();
   const bool forward = goes_forward(vector, warpSize) != 0;
   const auto* from = reinterpret_cast<const Vector*>(forward ? sweep.source : sweep.destination);
   auto* to = reinterpret_cast<Vector*>(forward ? sweep.destination : sweep.source);
   for (std::uint64_t repeat = 0; repeat < sweep.repeats; ++repeat) {
-    if (vector < sweep.vectors) to[vector] = vendor::load_shared_level(from + vector);
+    if (vector < sweep.vectors) to[vector] = vendor::load_shared_level(from + vendor::opaque(vector));
     for_each_tail_byte(sweep, [&](Bytes offset) { sweep.destination[offset] = sweep.source[offset]; });
   }
 }
@@ -54,96 +53,91 @@ struct ExchangeKernels {
 };
 
 /// What both buffers hold after an exchange: forward pieces of the source's pattern, the rest of the destination's.
-__global__ void compare_exchanged_kernel(Sweep sweep, std::uint64_t source_seed,
-                                         std::uint64_t destination_seed, Counter* first_bad) {
-  for_each_repeat(sweep, [&](Bytes slot) {
-    const std::byte* source = sweep.source + slot;
-    const std::byte* destination = sweep.destination + slot;
-    for (std::uint64_t i = thread_index(); i < sweep.vectors; i += thread_count()) {
-      const std::uint64_t seed = goes_forward(i, warpSize) != 0 ? source_seed : destination_seed;
-      const std::uint64_t word = slot / sizeof(std::uint64_t) + 2 * i;
-      const std::uint64_t low = pattern_word(seed, word);
-      const std::uint64_t high = pattern_word(seed, word + 1);
-      const Bytes at_source = first_difference(reinterpret_cast<const Vector*>(source)[i], low, high);
-      const Bytes at_destination =
-          first_difference(reinterpret_cast<const Vector*>(destination)[i], low, high);
-      const Bytes within = at_source < at_destination ? at_source : at_destination;
-      if (within < vector_bytes) atomicMin(first_bad, static_cast<Counter>(slot + i * vector_bytes + within));
-    }
-    for_each_tail_byte(sweep, [&](Bytes offset) {
-      const std::uint64_t word = pattern_word(source_seed, (slot + offset) / sizeof(std::uint64_t));
-      const auto expected = static_cast<std::byte>(word >> ((slot + offset) % sizeof(std::uint64_t) * 8));
-      if (source[offset] == expected && destination[offset] == expected) return;
-      atomicMin(first_bad, static_cast<Counter>(slot + offset));
-    });
-  });
-}
+struct CompareExchanged {
+  Sweep sweep;
+  std::uint64_t items_per_slot;  ///< its vectors, and the bytes behind them
+  unsigned warp;
+  std::uint64_t source_seed;
+  std::uint64_t destination_seed;
 
-class ExchangeTransfer final : public KernelTransfer {
- public:
-  ExchangeTransfer(std::shared_ptr<GpuContext> context, const Flow& flow, const Arenas& arenas)
-      : KernelTransfer(std::move(context), flow, arenas),
-        in_place_(flow.source->device != flow.destination->device) {
-    this->context().load(device(), all_kernels<ExchangeKernels>());
-    this->context().load(device(), {reinterpret_cast<const void*>(&compare_exchanged_kernel),
-                                    reinterpret_cast<const void*>(&exchange_in_place_kernel)});
-    if (!in_place_) return;
-    // One vector per thread, as nvbandwidth launches it: with traffic both ways, many short blocks can do better.
-    const Bytes vectors = std::max<Bytes>(flow.bytes / vector_bytes, 1);
-    const auto blocks = static_cast<unsigned>(std::min<Bytes>((vectors + 1023) / 1024, 1U << 20U));
-    if (facts().candidates.size() > 1) add_shape({blocks, 1024, 1, Access::cached});
-  }
-
-  void arm(std::uint64_t seed) override {
-    KernelTransfer::arm(seed);
-    arenas().destination->fill(0, extent(), destination_seed(seed));
-    settle_caches(arenas());
-  }
-
-  [[nodiscard]] std::optional<Mismatch> verify(std::uint64_t seed) const override {
-    constexpr unsigned threads = 512;
-    const auto blocks = static_cast<unsigned>(4 * context().device(device()).multiprocessors);
-    const gpuStream_t stream = context().service_stream(device());
-    std::uint64_t* first_bad = context().scratch_word(device());
-    LINKSCOPE_CHECK(gpuMemsetAsync(first_bad, 0xFF, sizeof *first_bad, stream));
-    Sweep sweep = arena();
-    sweep.repeats = touched_slots();
-    compare_exchanged_kernel<<<blocks, threads, 0, stream>>>(sweep, seed, destination_seed(seed),
-                                                             reinterpret_cast<Counter*>(first_bad));
-    LINKSCOPE_CHECK(gpuGetLastError());
-    const std::uint64_t bad = read_word(context(), device(), first_bad);
-    if (bad >= extent()) return std::nullopt;
-    return Mismatch{"byte " + std::to_string(bad) + " of " + std::to_string(extent()) +
-                    " was not exchanged between " + arenas().source->where().device.text() + " and " +
-                    arenas().destination->where().device.text()};
-  }
-  [[nodiscard]] Bytes verified_bytes() const override { return 2 * KernelTransfer::verified_bytes(); }
-
- protected:
-  void launch(gpuStream_t stream, const Sweep& sweep, const LaunchShape& shape) override {
-    const bool a_thread_each = shape.blocks * static_cast<std::uint64_t>(shape.threads) >= sweep.vectors;
-    if (in_place_ && a_thread_each && sweep.slots == 1) {
-      exchange_in_place_kernel<<<shape.blocks, shape.threads, 0, stream>>>(sweep);
-    } else {
-      kernel_for<ExchangeKernels>(shape)<<<grid_of(sweep, shape), shape.threads, 0, stream>>>(sweep);
-    }
-    LINKSCOPE_CHECK(gpuGetLastError());
+  __device__ Bytes operator()(std::uint64_t i) const {
+    const Bytes slot = i / items_per_slot * sweep.stride;
+    const std::uint64_t item = i % items_per_slot;
+    if (item < sweep.vectors) return vector(slot + item * vector_bytes, goes_forward(item, warp) != 0);
+    const Bytes offset = slot + sweep.vectors * vector_bytes + (item - sweep.vectors);
+    const auto expected = static_cast<std::byte>(pattern_byte(source_seed, offset));
+    return sweep.source[offset] == expected && sweep.destination[offset] == expected ? no_bad : offset;
   }
 
  private:
-  static std::uint64_t destination_seed(std::uint64_t seed) { return ~seed; }
+  [[nodiscard]] __device__ Bytes vector(Bytes offset, bool forward) const {
+    const std::uint64_t seed = forward ? source_seed : destination_seed;
+    const std::uint64_t low = pattern_word(seed, offset / word_bytes);
+    const std::uint64_t high = pattern_word(seed, offset / word_bytes + 1);
+    const auto within = [&](const std::byte* buffer) {
+      return first_difference(*reinterpret_cast<const Vector*>(buffer + offset), low, high);
+    };
+    const Bytes at_source = within(sweep.source);
+    const Bytes at_destination = within(sweep.destination);
+    const Bytes first = at_source < at_destination ? at_source : at_destination;
+    return first < vector_bytes ? offset + first : no_bad;
+  }
+};
 
-  bool in_place_;
+class ExchangeCheck final : public SweepCheck {
+ public:
+  using SweepCheck::SweepCheck;
+
+  void arm(std::uint64_t seed) override {
+    SweepCheck::arm(seed);
+    memory().arenas.destination->fill(0, memory().extent(), ~seed);
+    settle_caches(memory().arenas);
+  }
+  [[nodiscard]] std::optional<Mismatch> verify(std::uint64_t seed, std::uint64_t transfers) const override {
+    const Sweep& sweep = memory().all;
+    GpuContext& context = *memory().context;
+    const std::uint64_t items = sweep.bytes - sweep.vectors * (vector_bytes - 1);
+    const auto warp = static_cast<unsigned>(context.device(memory().device).warp_size);
+    const auto bad = first_bad(context, memory().device, memory().reached(transfers) * items,
+                               CompareExchanged{sweep, items, warp, seed, ~seed});
+    if (!bad) return std::nullopt;
+    return Mismatch{"byte " + std::to_string(*bad) + " of " + std::to_string(memory().extent()) +
+                    " was not exchanged between " + memory().arenas.source->where().device.text() + " and " +
+                    memory().arenas.destination->where().device.text()};
+  }
+  [[nodiscard]] Bytes verified_bytes(std::uint64_t transfers) const override {
+    return 2 * SweepCheck::verified_bytes(transfers);
+  }
 };
 
 }  // namespace
 
-std::map<std::string, std::string> KernelExchange::own_parameters() const { return shape_parameters(); }
+std::map<std::string, std::string> KernelExchange::own_parameters() const {
+  return parameters_of(sweep_numbers);
+}
 
 Support KernelExchange::supports(const Flow& flow) const { return kernels_reach(flow, Ends::both); }
 
 std::unique_ptr<Transfer> KernelExchange::make(const Flow& flow, const Arenas& arenas) const {
-  return std::make_unique<ExchangeTransfer>(shared_context(), flow, arenas);
+  const bool between_devices = flow.source->device != flow.destination->device;
+  SweepWork work = dense_work(shared_context(), flow, arenas);
+  work.check = std::make_unique<ExchangeCheck>(work.memory);
+  work.kernels = all_kernels<ExchangeKernels>();
+  work.kernels.push_back(reinterpret_cast<const void*>(&exchange_in_place_kernel));
+  work.launch = [between_devices](const SweepLaunch& at) {
+    const bool a_thread_each = at.grid.blocks * std::uint64_t{at.grid.threads} >= at.sweep.vectors;
+    if (between_devices && a_thread_each && at.sweep.slots == 1) {
+      exchange_in_place_kernel<<<at.grid.blocks, at.grid.threads, 0, at.stream>>>(at.sweep);
+    } else {
+      kernel_for<ExchangeKernels>(at.grid)<<<at.blocks(), at.grid.threads, 0, at.stream>>>(at.sweep);
+    }
+  };
+  if (between_devices && work.grids.all().size() > 1) {
+    // One vector per thread, as nvbandwidth launches it: with traffic both ways, many short blocks can do better.
+    const Bytes blocks = std::clamp<Bytes>((flow.bytes / vector_bytes + 1023) / 1024, 1, most_grid_blocks);
+    work.grids.add({.blocks = static_cast<unsigned>(blocks), .threads = 1024});
+  }
+  return std::make_unique<SweepTransfer>(std::move(work));
 }
 
 }  // namespace linkscope::gpu

@@ -1,9 +1,6 @@
 #include "backend/gpu/kernel/read.hpp"
 
 #include "backend/gpu/kernel/sweep_kernels.hpp"
-#include "backend/gpu/memory/device_words.hpp"
-#include "backend/gpu/vendor/check.hpp"
-#include "model/pattern.hpp"
 
 namespace linkscope::gpu {
 namespace {
@@ -42,70 +39,40 @@ struct ReadKernels {
   }
 };
 
-/// What read_kernel must have summed after `touched` repeats from slot 0 on: from the pattern alone.
-__global__ void expect_kernel(Sweep sweep, std::uint64_t seed, std::uint64_t touched, std::uint64_t* total) {
-  const std::uint64_t words_per_slot = (sweep.bytes + word_bytes - 1) / word_bytes;
-  const Bytes last_bytes = sweep.bytes - (words_per_slot - 1) * word_bytes;
-  const std::uint64_t last_mask = last_bytes == word_bytes ? ~0ULL : (1ULL << (last_bytes * 8)) - 1;
-  std::uint64_t sum = 0;
-  for (std::uint64_t i = thread_index(); i < words_per_slot * sweep.slots; i += thread_count()) {
+/// What read_kernel must have summed after `transfers` from slot 0 on, word by word.
+struct ExpectedWord {
+  Sweep sweep;
+  std::uint64_t words_per_slot;
+  std::uint64_t seed;
+  std::uint64_t transfers;
+
+  __device__ std::uint64_t operator()(std::uint64_t i) const {
     const std::uint64_t slot = i / words_per_slot;
     const std::uint64_t index = i % words_per_slot;
     const std::uint64_t word = pattern_word(seed, slot * (sweep.stride / word_bytes) + index);
-    const std::uint64_t times = touched / sweep.slots + (slot < touched % sweep.slots ? 1 : 0);
-    sum += times * (index + 1 == words_per_slot ? word & last_mask : word);
+    const Bytes bytes = sweep.bytes - index * word_bytes;
+    const std::uint64_t mask = bytes >= word_bytes ? ~0ULL : (1ULL << (bytes * 8)) - 1;
+    return times_through(sweep, slot, transfers) * (word & mask);
   }
-  add_block(sum, reinterpret_cast<Counter*>(total));
-}
-
-class KernelReadTransfer final : public KernelTransfer {
- public:
-  KernelReadTransfer(std::shared_ptr<GpuContext> context, const Flow& flow, const Arenas& arenas)
-      : KernelTransfer(std::move(context), flow, arenas), sums_(this->context(), device(), 2) {
-    this->context().load(device(), all_kernels<ReadKernels>());
-    this->context().load(device(), {reinterpret_cast<const void*>(&expect_kernel)});
-  }
-
-  void arm(std::uint64_t seed) override {
-    KernelTransfer::arm(seed);
-    sums_.clear();
-  }
-
-  [[nodiscard]] std::optional<Mismatch> verify(std::uint64_t seed) const override {
-    constexpr unsigned threads = 512;
-    const auto blocks = static_cast<unsigned>(4 * context().device(device()).multiprocessors);
-    const gpuStream_t stream = context().service_stream(device());
-    LINKSCOPE_CHECK(gpuMemsetAsync(sums_.data() + 1, 0, sizeof(std::uint64_t), stream));
-    expect_kernel<<<blocks, threads, 0, stream>>>(arena(), seed, touched(), sums_.data() + 1);
-    LINKSCOPE_CHECK(gpuGetLastError());
-    const std::vector<std::uint64_t> sums = sums_.read();
-    if (sums[0] == sums[1]) return std::nullopt;
-    if (auto damaged = damaged_source(seed)) return damaged;
-    return Mismatch{"the sum of all words read is wrong, though " + arenas().source->where().device.text() +
-                    " " + arenas().source->where().memory + " holds its pattern"};
-  }
-
- protected:
-  void launch(gpuStream_t stream, const Sweep& sweep, const LaunchShape& shape) override {
-    kernel_for<ReadKernels>(shape)<<<grid_of(sweep, shape), shape.threads, 0, stream>>>(sweep, sums_.data());
-    LINKSCOPE_CHECK(gpuGetLastError());
-  }
-
- private:
-  [[nodiscard]] std::optional<Mismatch> damaged_source(std::uint64_t seed) const {
-    const auto bad = arenas().source->compare(0, extent(), seed);
-    if (!bad) return std::nullopt;
-    return Mismatch{"the sum of all words read is wrong: the source's byte " + std::to_string(*bad) +
-                    " no longer holds its pattern"};
-  }
-
-  DeviceWords sums_;  // what was read, what should have been
 };
 
 }  // namespace
 
 std::unique_ptr<Transfer> KernelRead::make_dense(const Flow& flow, const Arenas& arenas) const {
-  return std::make_unique<KernelReadTransfer>(shared_context(), flow, arenas);
+  SweepWork work = dense_work(shared_context(), flow, arenas);
+  const SweptMemory& memory = *work.memory;
+  auto check = std::make_unique<SumCheck>(
+      work.memory, flow.bytes, [&memory](std::uint64_t seed, std::uint64_t transfers) {
+        const std::uint64_t words = (memory.all.bytes + word_bytes - 1) / word_bytes;
+        return sum_of(*memory.context, memory.device, words * memory.all.slots,
+                      ExpectedWord{memory.all, words, seed, transfers});
+      });
+  work.kernels = all_kernels<ReadKernels>();
+  work.launch = [total = check->total()](const SweepLaunch& at) {
+    kernel_for<ReadKernels>(at.grid)<<<at.blocks(), at.grid.threads, 0, at.stream>>>(at.sweep, total);
+  };
+  work.check = std::move(check);
+  return std::make_unique<SweepTransfer>(std::move(work));
 }
 
 }  // namespace linkscope::gpu

@@ -3,17 +3,14 @@
 #include <algorithm>
 #include <string>
 
-#include "backend/gpu/kernel/kernel_transfer.hpp"
-#include "backend/gpu/kernel/stream_arrays.hpp"
 #include "backend/gpu/kernel/sweep_kernels.hpp"
-#include "backend/gpu/memory/pattern_kernels.hpp"
-#include "backend/gpu/vendor/check.hpp"
 #include "base/error.hpp"
 
 namespace linkscope::gpu {
 namespace {
 
-constexpr unsigned service_threads = 512;
+/// What scale and triad multiply by.
+constexpr double stream_scalar = 3;
 
 enum class Operation { copy, scale, add, triad };
 
@@ -86,142 +83,114 @@ struct StreamKernels {
   }
 };
 
-__global__ void fill_array_kernel(double* address, std::uint64_t length, std::uint64_t seed) {
-  for (std::uint64_t i = thread_index(); i < length / sizeof(double); i += thread_count()) {
-    address[i] = stream_value(seed, i);
-  }
+/// The double at `index` of a buffer filled in round `seed`: a whole number below 2^21, so that sums and small
+/// multiples are exact.
+constexpr double stream_value(std::uint64_t seed, std::uint64_t index) {
+  return static_cast<double>(pattern_word(seed, index) >> 43U);
 }
+
+struct FillArrays {
+  double* address;
+  std::uint64_t seed;
+
+  __device__ void operator()(std::uint64_t i) const { address[i] = stream_value(seed, i); }
+};
 
 /// Compares bits with what `operation` gives from the values that the arrays were filled with.
 template <Operation operation>
-__global__ void compare_results_kernel(Sweep sweep, Bytes second, std::uint64_t seed, Counter* first_bad) {
-  for_each_repeat(sweep, [&](Bytes slot) {
-    for (std::uint64_t i = thread_index(); i < sweep.bytes / sizeof(double); i += thread_count()) {
-      const std::uint64_t index = slot / sizeof(double) + i;
-      const double expected = result_of<operation>(stream_value(seed, index),
-                                                   stream_value(seed, index + second / sizeof(double)));
-      const double found = reinterpret_cast<const double*>(sweep.destination + slot)[i];
-      if (as_word(found) != as_word(expected))
-        atomicMin(first_bad, static_cast<Counter>(slot + i * sizeof(double)));
-    }
-  });
-}
+struct CompareResults {
+  Sweep sweep;
+  Bytes second;
+  std::uint64_t seed;
 
-/// What one operation needs: picked once, so that the transfer itself is no template.
-struct StreamLoop {
-  using Measured = void (*)(Sweep, Bytes);
-
-  Measured (*measured)(const LaunchShape&);
-  void (*compare)(Sweep, Bytes, std::uint64_t, Counter*);
-  std::vector<const void*> all;
+  __device__ Bytes operator()(std::uint64_t i) const {
+    const std::uint64_t doubles = sweep.bytes / sizeof(double);
+    const Bytes offset = i / doubles * sweep.stride + i % doubles * sizeof(double);
+    const std::uint64_t index = offset / sizeof(double);
+    const double expected =
+        result_of<operation>(stream_value(seed, index), stream_value(seed, index + second / sizeof(double)));
+    const double found = *reinterpret_cast<const double*>(sweep.destination + offset);
+    return as_word(found) == as_word(expected) ? no_bad : offset;
+  }
 };
 
 template <Operation operation>
-StreamLoop kernels_of() {
-  StreamLoop kernels{[](const LaunchShape& shape) -> StreamLoop::Measured {
-                       return kernel_for<StreamKernels<operation>>(shape);
-                     },
-                     &compare_results_kernel<operation>, all_kernels<StreamKernels<operation>>()};
-  kernels.all.push_back(reinterpret_cast<const void*>(kernels.compare));
-  kernels.all.push_back(reinterpret_cast<const void*>(&fill_array_kernel));
-  return kernels;
-}
-
-StreamLoop kernels_of(Operation operation) {
-  switch (operation) {
-    case Operation::scale:
-      return kernels_of<Operation::scale>();
-    case Operation::add:
-      return kernels_of<Operation::add>();
-    case Operation::triad:
-      return kernels_of<Operation::triad>();
-    default:
-      return kernels_of<Operation::copy>();
-  }
-}
-
-class StreamTransfer final : public KernelTransfer {
+class StreamCheck final : public SweepCheck {
  public:
-  StreamTransfer(std::shared_ptr<GpuContext> context, const Flow& flow, const Arenas& arenas)
-      : KernelTransfer(std::move(context), flow, arenas, work_of(flow)),
-        second_(arrays_read(operation_of(flow.parameters)) == 2 ? second_array(flow.bytes) : 0),
-        kernels_(kernels_of(operation_of(flow.parameters))) {
-    own_facts().touched_bytes = (arrays_read(operation_of(flow.parameters)) + 1) * flow.bytes;
-    if (arenas.source->bytes() < extent() + second_)
+  StreamCheck(std::shared_ptr<const SweptMemory> memory, Bytes second)
+      : SweepCheck(std::move(memory)), second_(second) {
+    if (this->memory().arenas.source->bytes() < arrays_bytes())
       throw Error(Fault::bad_input, "the source buffer has no room for the second array");
-    this->context().load(device(), kernels_.all);
-    const DeviceId& home = arenas.source->where().device;
-    if (home.kind == DeviceKind::gpu)
-      this->context().load(home.index, {reinterpret_cast<const void*>(&fill_array_kernel)});
   }
 
   void arm(std::uint64_t seed) override {
     fill_arrays(seed);
-    arenas().destination->poison(0, extent());
-    begin_round(seed);
+    memory().arenas.destination->poison(0, memory().extent());
   }
-
   void flush() override {
-    arenas().source->flush(0, extent() + second_);
-    arenas().destination->flush(0, extent());
+    memory().arenas.source->flush(0, arrays_bytes());
+    memory().arenas.destination->flush(0, memory().extent());
   }
-
-  [[nodiscard]] std::optional<Mismatch> verify(std::uint64_t seed) const override {
-    const gpuStream_t stream = context().service_stream(device());
-    std::uint64_t* const first_bad = context().scratch_word(device());
-    LINKSCOPE_CHECK(gpuMemsetAsync(first_bad, 0xFF, sizeof *first_bad, stream));
-    Sweep sweep = arena();
-    sweep.repeats = touched_slots();
-    kernels_.compare<<<service_blocks(device()), service_threads, 0, stream>>>(
-        sweep, second_, seed, reinterpret_cast<Counter*>(first_bad));
-    LINKSCOPE_CHECK(gpuGetLastError());
-    const std::uint64_t bad = read_word(context(), device(), first_bad);
-    if (bad >= extent()) return std::nullopt;
-    const Endpoint& where = arenas().destination->where();
-    return Mismatch{"the double at byte " + std::to_string(bad) + " of " + std::to_string(extent()) + " in " +
-                    where.device.text() + " " + where.memory + " is not what the arrays give"};
-  }
-
- protected:
-  void launch(gpuStream_t stream, const Sweep& sweep, const LaunchShape& shape) override {
-    kernels_.measured(shape)<<<grid_of(sweep, shape), shape.threads, 0, stream>>>(sweep, second_);
-    LINKSCOPE_CHECK(gpuGetLastError());
+  [[nodiscard]] std::optional<Mismatch> verify(std::uint64_t seed, std::uint64_t transfers) const override {
+    const Sweep& sweep = memory().all;
+    const auto bad = first_bad(*memory().context, memory().device,
+                               memory().reached(transfers) * (sweep.bytes / sizeof(double)),
+                               CompareResults<operation>{sweep, second_, seed});
+    if (!bad) return std::nullopt;
+    const Endpoint& where = memory().arenas.destination->where();
+    return Mismatch{"the double at byte " + std::to_string(*bad) + " of " +
+                    std::to_string(memory().extent()) + " in " + where.device.text() + " " + where.memory +
+                    " is not what the arrays give"};
   }
 
  private:
-  /// A thread for each load.
-  static ThreadDemand work_of(const Flow& flow) {
-    const std::uint64_t loads = flow.bytes / vector_bytes * arrays_read(operation_of(flow.parameters));
-    return {flow.bytes, std::max<std::uint64_t>(loads, 1)};
-  }
-
-  [[nodiscard]] unsigned service_blocks(int device) const {
-    return static_cast<unsigned>(4 * context().device(device).multiprocessors);
-  }
+  [[nodiscard]] Bytes arrays_bytes() const { return memory().extent() + second_; }
 
   /// By the device that holds the arrays, as every other fill: no page moves that the measured work did not move.
   void fill_arrays(std::uint64_t seed) const {
-    const Buffer& source = *arenas().source;
+    const Buffer& source = *memory().arenas.source;
     const DeviceId& home = source.where().device;
-    if (home.kind != DeviceKind::gpu) {
-      fill_on_host(context(), source, extent() + second_, seed);
+    auto* const values = reinterpret_cast<double*>(source.data());
+    if (home.kind == DeviceKind::gpu) {
+      visit_all(*memory().context, home.index, arrays_bytes() / sizeof(double), FillArrays{values, seed});
       return;
     }
-    const gpuStream_t stream = context().service_stream(home.index);
-    fill_array_kernel<<<service_blocks(home.index), service_threads, 0, stream>>>(
-        reinterpret_cast<double*>(source.data()), extent() + second_, seed);
-    LINKSCOPE_CHECK(gpuGetLastError());
-    LINKSCOPE_CHECK(gpuStreamSynchronize(stream));
+    memory().context->share_on_node(home.index, arrays_bytes(), [values, seed](Bytes offset, Bytes bytes) {
+      const std::uint64_t end = (offset + bytes) / sizeof(double);
+      for (std::uint64_t i = offset / sizeof(double); i < end; ++i) values[i] = stream_value(seed, i);
+    });
   }
 
   Bytes second_;
-  StreamLoop kernels_;
 };
+
+template <Operation operation>
+void set_operation(SweepWork& work, Bytes second) {
+  work.check = std::make_unique<StreamCheck<operation>>(work.memory, second);
+  work.kernels = all_kernels<StreamKernels<operation>>();
+  work.launch = [second](const SweepLaunch& at) {
+    kernel_for<StreamKernels<operation>>(at.grid)<<<at.blocks(), at.grid.threads, 0, at.stream>>>(at.sweep,
+                                                                                                  second);
+  };
+}
+
+void set_operation(SweepWork& work, Operation operation, Bytes second) {
+  switch (operation) {
+    case Operation::copy:
+      return set_operation<Operation::copy>(work, second);
+    case Operation::scale:
+      return set_operation<Operation::scale>(work, second);
+    case Operation::add:
+      return set_operation<Operation::add>(work, second);
+    case Operation::triad:
+      return set_operation<Operation::triad>(work, second);
+  }
+}
 
 }  // namespace
 
 std::map<std::string, std::string> Stream::own_parameters() const {
-  auto all = shape_parameters();
+  auto all = parameters_of(sweep_numbers);
   all["operation"] = "copy (c = a), scale (c = 3 a), add (c = a + b) or triad (c = a + 3 b); default: copy";
   return all;
 }
@@ -240,7 +209,13 @@ Bytes Stream::footprint(const Flow& flow) const {
 }
 
 std::unique_ptr<Transfer> Stream::make(const Flow& flow, const Arenas& arenas) const {
-  return std::make_unique<StreamTransfer>(shared_context(), flow, arenas);
+  const Operation operation = operation_of(flow.parameters);
+  auto memory = std::make_shared<const SweptMemory>(shared_context(), flow, arenas, flow.bytes);
+  // A thread for each load.
+  SweepWork work = sweep_work(std::move(memory), flow, flow.bytes / vector_bytes * arrays_read(operation));
+  set_operation(work, operation, arrays_read(operation) == 2 ? second_array(flow.bytes) : 0);
+  work.touched_bytes = (arrays_read(operation) + 1) * flow.bytes;
+  return std::make_unique<SweepTransfer>(std::move(work));
 }
 
 }  // namespace linkscope::gpu

@@ -4,42 +4,10 @@
 #include <cstdint>
 #include <vector>
 
-#include "backend/gpu/kernel/kernel_transfer.hpp"
-#include "backend/gpu/kernel/launch_shape.hpp"
-#include "backend/gpu/vendor.hpp"
+#include "backend/gpu/kernel/sweep_transfer.hpp"
+#include "backend/gpu/memory/service_kernels.hpp"
 
 namespace linkscope::gpu {
-
-using vendor::Counter;
-using vendor::Vector;
-static_assert(sizeof(Vector) == vector_bytes);
-
-__device__ inline std::uint64_t thread_index() {
-  return blockIdx.x * static_cast<std::uint64_t>(blockDim.x) + threadIdx.x;
-}
-__device__ inline std::uint64_t thread_count() { return gridDim.x * static_cast<std::uint64_t>(blockDim.x); }
-
-__device__ inline std::uint64_t low_word(const Vector& vector) {
-  return vector.x | static_cast<std::uint64_t>(vector.y) << 32U;
-}
-__device__ inline std::uint64_t high_word(const Vector& vector) {
-  return vector.z | static_cast<std::uint64_t>(vector.w) << 32U;
-}
-__device__ inline Vector vector_of(std::uint64_t low, std::uint64_t high) {
-  return {static_cast<std::uint32_t>(low), static_cast<std::uint32_t>(low >> 32U),
-          static_cast<std::uint32_t>(high), static_cast<std::uint32_t>(high >> 32U)};
-}
-
-/// First byte at which `found` differs from the two words expected; vector_bytes where it does not.
-__device__ inline Bytes first_difference(const Vector& found, std::uint64_t low, std::uint64_t high) {
-  const std::uint64_t low_bits = low_word(found) ^ low;
-  const std::uint64_t high_bits = high_word(found) ^ high;
-  if ((low_bits | high_bits) == 0) return vector_bytes;
-  const auto first_bit = [](std::uint64_t bits) {
-    return static_cast<Bytes>(__ffsll(static_cast<long long>(bits)) - 1);
-  };
-  return low_bits != 0 ? first_bit(low_bits) / 8 : sizeof low + first_bit(high_bits) / 8;
-}
 
 /// Past the first-level cache: repeats shall find what all multiprocessors share, not what each kept for itself.
 template <Access access>
@@ -65,6 +33,12 @@ __device__ void for_each_repeat(const Sweep& sweep, const Visit& visit) {
     visit(slot * sweep.stride);
     if (++slot == sweep.slots) slot = 0;  // gridDim.y is 1, or the number of all repeats
   }
+}
+
+/// How often so many transfers from slot 0 on have gone through `slot`.
+__device__ inline std::uint64_t times_through(const Sweep& sweep, std::uint64_t slot,
+                                              std::uint64_t transfers) {
+  return transfers / sweep.slots + (slot < transfers % sweep.slots ? 1 : 0);
 }
 
 /// Which items of a range are a worker's (a thread, or another unit of a block): groups of `unroll` items that are
@@ -149,24 +123,14 @@ __device__ void copy_vectors(Order order, Vector* destination, const Vector* sou
                                   [](const Vector(&loaded)[1]) { return loaded[0]; });
 }
 
-/// Adds the sums of a block's threads to `total`, once.
-__device__ inline void add_block(Counter sum, Counter* total) {
-  __shared__ Counter block_sum;
-  if (threadIdx.x == 0) block_sum = 0;
-  __syncthreads();
-  atomicAdd(&block_sum, sum);
-  __syncthreads();
-  if (threadIdx.x == 0) atomicAdd(total, block_sum);
-}
-
-/// Picks `Kernels::get<unroll, access>()`, a kernel compiled for the shape.
+/// Picks `Kernels::get<unroll, access>()`, a kernel compiled for the grid.
 template <class Kernels>
-auto kernel_for(const LaunchShape& shape) {
+auto kernel_for(const Grid& grid) {
   const auto with_access = [&]<unsigned unroll>() {
-    return shape.access == Access::streaming ? Kernels::template get<unroll, Access::streaming>()
-                                             : Kernels::template get<unroll, Access::cached>();
+    return grid.access() == Access::streaming ? Kernels::template get<unroll, Access::streaming>()
+                                              : Kernels::template get<unroll, Access::cached>();
   };
-  switch (shape.unroll) {
+  switch (grid.depth) {
     case 12:
       return with_access.template operator()<12>();
     case 8:
@@ -182,9 +146,10 @@ auto kernel_for(const LaunchShape& shape) {
 template <class Kernels>
 std::vector<const void*> all_kernels() {
   std::vector<const void*> kernels;
-  for (const unsigned unroll : {1U, 4U, 8U, 12U}) {
-    for (const Access access : {Access::cached, Access::streaming}) {
-      kernels.push_back(reinterpret_cast<const void*>(kernel_for<Kernels>({1, 128, unroll, access})));
+  for (const unsigned depth : {1U, 4U, 8U, 12U}) {
+    for (const unsigned streaming : {0U, 1U}) {
+      kernels.push_back(
+          reinterpret_cast<const void*>(kernel_for<Kernels>({.depth = depth, .streaming = streaming})));
     }
   }
   return kernels;

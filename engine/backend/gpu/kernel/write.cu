@@ -1,8 +1,6 @@
 #include "backend/gpu/kernel/write.hpp"
 
 #include "backend/gpu/kernel/sweep_kernels.hpp"
-#include "backend/gpu/vendor/check.hpp"
-#include "model/pattern.hpp"
 
 namespace linkscope::gpu {
 namespace {
@@ -26,8 +24,7 @@ __global__ void __launch_bounds__(most_threads(unroll)) write_kernel(Sweep sweep
           for (std::uint64_t i = first; i < sweep.vectors; i += step) put(i);
         });
     for_each_tail_byte(sweep, [&](Bytes offset) {
-      const std::uint64_t word = pattern_word(slot_seed, offset / sizeof(std::uint64_t));
-      sweep.destination[slot + offset] = static_cast<std::byte>(word >> (offset % sizeof(std::uint64_t) * 8));
+      sweep.destination[slot + offset] = static_cast<std::byte>(pattern_byte(slot_seed, offset));
     });
   });
 }
@@ -39,24 +36,15 @@ struct WriteKernels {
   }
 };
 
-class KernelWriteTransfer final : public KernelTransfer {
- public:
-  KernelWriteTransfer(std::shared_ptr<GpuContext> context, const Flow& flow, const Arenas& arenas)
-      : KernelTransfer(std::move(context), flow, arenas) {
-    this->context().load(device(), all_kernels<WriteKernels>());
-  }
-
- protected:
-  void launch(gpuStream_t stream, const Sweep& sweep, const LaunchShape& shape) override {
-    kernel_for<WriteKernels>(shape)<<<grid_of(sweep, shape), shape.threads, 0, stream>>>(sweep, seed());
-    LINKSCOPE_CHECK(gpuGetLastError());
-  }
-};
-
 }  // namespace
 
 std::unique_ptr<Transfer> KernelWrite::make_dense(const Flow& flow, const Arenas& arenas) const {
-  return std::make_unique<KernelWriteTransfer>(shared_context(), flow, arenas);
+  SweepWork work = dense_work(shared_context(), flow, arenas);
+  work.kernels = all_kernels<WriteKernels>();
+  work.launch = [](const SweepLaunch& at) {
+    kernel_for<WriteKernels>(at.grid)<<<at.blocks(), at.grid.threads, 0, at.stream>>>(at.sweep, at.seed);
+  };
+  return std::make_unique<SweepTransfer>(std::move(work));
 }
 
 }  // namespace linkscope::gpu

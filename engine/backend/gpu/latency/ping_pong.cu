@@ -1,7 +1,6 @@
 #include "backend/gpu/latency/ping_pong.hpp"
 
 #include "backend/gpu/memory/device_words.hpp"
-#include "backend/gpu/memory/pattern_kernels.hpp"
 #include "backend/gpu/transfer.hpp"
 #include "backend/gpu/vendor/check.hpp"
 #include "base/error.hpp"
@@ -152,8 +151,8 @@ class PingPongTransfer final : public GpuTransfer {
     LINKSCOPE_CHECK(gpuStreamSynchronize(stream_));
     const std::uint64_t initiated = initiated_.read().front();
     const std::uint64_t responded = responded_.read().front();
-    const std::uint64_t served = read_word(*context_, initiator_, serve_.initiator);
-    const std::uint64_t answered = read_word(*context_, initiator_, answer_.initiator);
+    const std::uint64_t served = stands_at(serve_.initiator);
+    const std::uint64_t answered = stands_at(answer_.initiator);
     if (initiated == played_ && responded == played_ && served == next_ - 1 && answered == next_ - 1) {
       return std::nullopt;
     }
@@ -175,6 +174,13 @@ class PingPongTransfer final : public GpuTransfer {
 
   std::uint64_t* flag(int device, const Buffer& buffer) {
     return reinterpret_cast<std::uint64_t*>(reached_.emplace_back(context_->reach(device, buffer)).address);
+  }
+  [[nodiscard]] std::uint64_t stands_at(const std::uint64_t* address) const {
+    const gpuStream_t stream = context_->service_stream(initiator_);
+    std::uint64_t word = 0;
+    LINKSCOPE_CHECK(gpuMemcpyAsync(&word, address, sizeof word, gpuMemcpyDefault, stream));
+    LINKSCOPE_CHECK(gpuStreamSynchronize(stream));
+    return word;
   }
   void make_stream() {
     if (stream_ != nullptr) return;

@@ -1,7 +1,6 @@
 #include "backend/gpu/memory/device_buffer.hpp"
 
 #include "backend/gpu/context.hpp"
-#include "backend/gpu/memory/element_kernels.hpp"
 #include "backend/gpu/memory/pattern_kernels.hpp"
 
 namespace linkscope::gpu {

@@ -1,101 +1,137 @@
-// Pattern kernels: grid-stride over 16-byte vectors where the address allows, over bytes where it does not.
+// Patterns by vectors of 16 bytes where the address allows, by bytes where it does not; elements one by one.
 #include "backend/gpu/memory/pattern_kernels.hpp"
 
-#include <algorithm>
+#include <string>
 
-#include "backend/gpu/kernel/sweep_kernels.hpp"
-#include "backend/gpu/vendor/check.hpp"
-#include "model/pattern.hpp"
+#include "backend/gpu/memory/service_kernels.hpp"
 
 namespace linkscope::gpu {
 namespace {
 
-constexpr unsigned threads_per_block = 512;
-constexpr unsigned blocks_per_multiprocessor = 4;
+/// What a range holds: whole vectors first, then the bytes behind them, each an item.
+struct PatternItems {
+  std::byte* address;
+  Bytes length;
+  std::uint64_t seed;
+  std::uint64_t vectors;
 
-__device__ std::uint8_t pattern_byte(std::uint64_t seed, Bytes offset) {
-  return static_cast<std::uint8_t>(pattern_word(seed, offset / 8) >> (offset % 8 * 8));
-}
+  PatternItems(const std::byte* at, Bytes bytes, std::uint64_t pattern_seed)
+      : address(const_cast<std::byte*>(at)),
+        length(bytes),
+        seed(pattern_seed),
+        vectors(reinterpret_cast<std::uintptr_t>(at) % vector_bytes == 0 ? bytes / vector_bytes : 0) {}
 
-__global__ void fill_kernel(std::byte* address, Bytes length, Bytes vectors, std::uint64_t seed) {
-  auto* aligned = reinterpret_cast<Vector*>(address);
-  for (std::uint64_t i = thread_index(); i < vectors; i += thread_count()) {
-    aligned[i] = vector_of(pattern_word(seed, 2 * i), pattern_word(seed, 2 * i + 1));
+  [[nodiscard]] std::uint64_t count() const { return length - vectors * (vector_bytes - 1); }
+  [[nodiscard]] __device__ Vector* vector(std::uint64_t item) const {
+    return reinterpret_cast<Vector*>(address) + item;
   }
-  auto* bytes = reinterpret_cast<std::uint8_t*>(address);
-  for (Bytes i = vectors * vector_bytes + thread_index(); i < length; i += thread_count()) {
-    bytes[i] = pattern_byte(seed, i);
+  /// Of an item behind the vectors.
+  [[nodiscard]] __device__ Bytes offset(std::uint64_t item) const {
+    return item + vectors * (vector_bytes - 1);
   }
-}
-
-/// A thread meets its offsets in rising order, so it can leave at its first difference.
-__global__ void compare_kernel(const std::byte* address, Bytes length, Bytes vectors, std::uint64_t seed,
-                               Counter* first_bad) {
-  const auto* aligned = reinterpret_cast<const Vector*>(address);
-  for (std::uint64_t i = thread_index(); i < vectors; i += thread_count()) {
-    const Bytes within =
-        first_difference(aligned[i], pattern_word(seed, 2 * i), pattern_word(seed, 2 * i + 1));
-    if (within == vector_bytes) continue;
-    atomicMin(first_bad, static_cast<Counter>(i * vector_bytes + within));
-    return;
+  [[nodiscard]] __device__ std::uint64_t low(std::uint64_t item) const {
+    return pattern_word(seed, 2 * item);
   }
-  const auto* bytes = reinterpret_cast<const std::uint8_t*>(address);
-  for (Bytes i = vectors * vector_bytes + thread_index(); i < length; i += thread_count()) {
-    if (bytes[i] == pattern_byte(seed, i)) continue;
-    atomicMin(first_bad, static_cast<Counter>(i));
-    return;
+  [[nodiscard]] __device__ std::uint64_t high(std::uint64_t item) const {
+    return pattern_word(seed, 2 * item + 1);
   }
-}
+};
 
-Bytes vectors_in(const std::byte* address, Bytes length) {
-  return reinterpret_cast<std::uintptr_t>(address) % vector_bytes == 0 ? length / vector_bytes : 0;
-}
+struct FillPattern {
+  PatternItems items;
 
-unsigned blocks_for(const GpuContext& context, int device, Bytes length) {
-  const auto most = static_cast<Bytes>(context.device(device).multiprocessors) * blocks_per_multiprocessor;
-  return static_cast<unsigned>(std::clamp<Bytes>(length / vector_bytes / threads_per_block, 1, most));
+  __device__ void operator()(std::uint64_t i) const {
+    if (i < items.vectors) {
+      *items.vector(i) = vector_of(items.low(i), items.high(i));
+    } else {
+      items.address[items.offset(i)] = static_cast<std::byte>(pattern_byte(items.seed, items.offset(i)));
+    }
+  }
+};
+
+struct ComparePattern {
+  PatternItems items;
+
+  __device__ Bytes operator()(std::uint64_t i) const {
+    if (i < items.vectors) {
+      const Bytes within = first_difference(*items.vector(i), items.low(i), items.high(i));
+      return within == vector_bytes ? no_bad : i * vector_bytes + within;
+    }
+    const Bytes offset = items.offset(i);
+    const auto expected = static_cast<std::byte>(pattern_byte(items.seed, offset));
+    return items.address[offset] == expected ? no_bad : offset;
+  }
+};
+
+/// `Word`: the unsigned whole number as wide as an element.
+template <class Word>
+struct FillElements {
+  Word* address;
+  Elements elements;
+  std::uint64_t seed;
+
+  [[nodiscard]] __device__ Word word(std::uint64_t i) const {
+    return static_cast<Word>(element_bits(elements.type, element_at(elements, seed, i)));
+  }
+  __device__ void operator()(std::uint64_t i) const { address[i] = word(i); }
+};
+
+template <class Word>
+struct CompareElements {
+  FillElements<Word> expected;
+
+  __device__ Bytes operator()(std::uint64_t i) const {
+    const Bytes within = first_difference(expected.address[i], expected.word(i));
+    return within < sizeof(Word) ? i * sizeof(Word) + within : no_bad;
+  }
+};
+
+/// Calls `work` with the elements' words, of 2 or of 4 bytes.
+template <class Work>
+auto with_words(const std::byte* address, Bytes length, const Elements& elements, std::uint64_t seed,
+                const Work& work) {
+  const unsigned width = element_bytes(elements.type);
+  if (reinterpret_cast<std::uintptr_t>(address) % width != 0 || length % width != 0) {
+    throw Error(Fault::bad_input, "elements of " + std::to_string(width) +
+                                      " B asked for at an address or over a length that is not a multiple "
+                                      "of that");
+  }
+  auto* const at = const_cast<std::byte*>(address);
+  if (width == sizeof(std::uint16_t))
+    return work(FillElements<std::uint16_t>{reinterpret_cast<std::uint16_t*>(at), elements, seed});
+  return work(FillElements<std::uint32_t>{reinterpret_cast<std::uint32_t*>(at), elements, seed});
 }
 
 }  // namespace
 
 void fill_pattern(GpuContext& context, int device, std::byte* address, Bytes length, std::uint64_t seed) {
-  const auto turn = context.service_turn();
-  context.use(device);  // for threads that have used none yet
-  const gpuStream_t stream = context.service_stream(device);
-  fill_kernel<<<blocks_for(context, device, length), threads_per_block, 0, stream>>>(
-      address, length, vectors_in(address, length), seed);
-  LINKSCOPE_CHECK(gpuGetLastError());
-  LINKSCOPE_CHECK(gpuStreamSynchronize(stream));
+  const PatternItems items(address, length, seed);
+  visit_all(context, device, items.count(), FillPattern{items});
 }
 
 void fill_poison(GpuContext& context, int device, std::byte* address, Bytes length) {
-  const auto turn = context.service_turn();
-  context.use(device);  // for threads that have used none yet
-  const gpuStream_t stream = context.service_stream(device);
-  LINKSCOPE_CHECK(gpuMemsetAsync(address, poison_byte, length, stream));
-  LINKSCOPE_CHECK(gpuStreamSynchronize(stream));
+  const ServiceTurn turn = context.service_turn(device);
+  LINKSCOPE_CHECK(gpuMemsetAsync(address, poison_byte, length, turn.stream()));
+  turn.wait();
 }
 
 std::optional<Bytes> compare_pattern(GpuContext& context, int device, const std::byte* address, Bytes length,
                                      std::uint64_t seed) {
-  const auto turn = context.service_turn();
-  context.use(device);  // for threads that have used none yet
-  const gpuStream_t stream = context.service_stream(device);
-  std::uint64_t* first_bad = context.scratch_word(device);
-  LINKSCOPE_CHECK(gpuMemsetAsync(first_bad, 0xFF, sizeof *first_bad, stream));
-  compare_kernel<<<blocks_for(context, device, length), threads_per_block, 0, stream>>>(
-      address, length, vectors_in(address, length), seed, reinterpret_cast<Counter*>(first_bad));
-  LINKSCOPE_CHECK(gpuGetLastError());
-  const std::uint64_t found = read_word(context, device, first_bad);
-  return found < length ? std::optional<Bytes>(found) : std::nullopt;
+  const PatternItems items(address, length, seed);
+  return first_bad(context, device, items.count(), ComparePattern{items});
 }
 
-std::uint64_t read_word(GpuContext& context, int device, const std::uint64_t* address) {
-  const gpuStream_t stream = context.service_stream(device);
-  std::uint64_t word = 0;
-  LINKSCOPE_CHECK(gpuMemcpyAsync(&word, address, sizeof word, gpuMemcpyDefault, stream));
-  LINKSCOPE_CHECK(gpuStreamSynchronize(stream));
-  return word;
+void fill_elements(GpuContext& context, int device, std::byte* address, Bytes length,
+                   const Elements& elements, std::uint64_t seed) {
+  with_words(address, length, elements, seed,
+             [&](const auto& fill) { visit_all(context, device, length / sizeof *fill.address, fill); });
+}
+
+std::optional<Bytes> compare_elements(GpuContext& context, int device, const std::byte* address, Bytes length,
+                                      const Elements& elements, std::uint64_t seed) {
+  return with_words(address, length, elements, seed, [&]<class Word>(const FillElements<Word>& fill) {
+    return first_bad(context, device, length / sizeof(Word), CompareElements<Word>{fill});
+  });
 }
 
 }  // namespace linkscope::gpu

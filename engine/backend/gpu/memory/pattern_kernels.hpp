@@ -7,17 +7,24 @@
 
 #include "backend/gpu/context.hpp"
 #include "base/units.hpp"
+#include "model/elements.hpp"
 
 namespace linkscope::gpu {
 
-/// As Buffer::fill, by kernels of `device`, which can reach `address`. Any alignment and length. Has ended on return.
+// Kernels of `device` do it, which can reach `address`, and have ended on return.
+
+/// As Buffer::fill. Any alignment and length.
 void fill_pattern(GpuContext& context, int device, std::byte* address, Bytes length, std::uint64_t seed);
 /// As Buffer::poison.
 void fill_poison(GpuContext& context, int device, std::byte* address, Bytes length);
 /// As Buffer::compare: the smallest offset that differs.
 std::optional<Bytes> compare_pattern(GpuContext& context, int device, const std::byte* address, Bytes length,
                                      std::uint64_t seed);
-/// The word that stands at `address`, in memory of any kind that the device can reach.
-std::uint64_t read_word(GpuContext& context, int device, const std::uint64_t* address);
+/// As Buffer::fill_elements. Throws Error{bad_input} where address or length are no whole elements.
+void fill_elements(GpuContext& context, int device, std::byte* address, Bytes length,
+                   const Elements& elements, std::uint64_t seed);
+/// As Buffer::compare_elements: the smallest offset that differs.
+std::optional<Bytes> compare_elements(GpuContext& context, int device, const std::byte* address, Bytes length,
+                                      const Elements& elements, std::uint64_t seed);
 
 }  // namespace linkscope::gpu

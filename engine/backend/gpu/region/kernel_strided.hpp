@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "backend/gpu/kernel/kernel_transfer.hpp"
+#include "backend/gpu/kernel/sweep_transfer.hpp"
 #include "backend/gpu/region/region_method.hpp"
 
 namespace linkscope::gpu {

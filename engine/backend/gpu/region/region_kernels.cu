@@ -1,12 +1,9 @@
 #include "backend/gpu/region/region_kernels.hpp"
 
-#include <algorithm>
 #include <bit>
 
 #include "backend/gpu/kernel/sweep_kernels.hpp"
-#include "backend/gpu/memory/pattern_kernels.hpp"
-#include "backend/gpu/vendor/check.hpp"
-#include "model/pattern.hpp"
+#include "backend/gpu/memory/service_kernels.hpp"
 
 namespace linkscope::gpu {
 namespace {
@@ -14,8 +11,6 @@ namespace {
 constexpr unsigned in_flight = 4;     // units per thread
 constexpr unsigned warp_lanes = 32;   // of the narrowest warp
 constexpr unsigned most_lanes = 128;  // threads that share a row's stretch; divides every block
-constexpr unsigned compare_threads = 512;
-constexpr unsigned compare_blocks_per_multiprocessor = 4;
 
 /// Where a row starts in either shape. A division of half the width costs a quarter.
 struct RowAt {
@@ -135,30 +130,30 @@ __device__ std::uint64_t mask_of(const Region& region, Bytes offset) {
   return mask;
 }
 
-/// A thread meets its offsets in rising order, so it can leave at its first difference.
-__global__ void compare_region_kernel(const std::byte* window, Bytes first, Bytes length, Region region,
-                                      std::uint64_t seed, Counter* first_bad) {
-  constexpr std::uint64_t poison = poison_byte * 0x0101010101010101ULL;
-  for (std::uint64_t i = thread_index(); i * word_bytes < length; i += thread_count()) {
-    const Bytes offset = first + i * word_bytes;
-    const Bytes count = length - i * word_bytes < word_bytes ? length - i * word_bytes : word_bytes;
+/// Checks the word `item` of a window, or as many of its bytes as there are.
+struct CompareRegion {
+  const std::byte* window;
+  Bytes first;
+  Bytes length;
+  Region region;
+  std::uint64_t seed;
+
+  __device__ Bytes operator()(std::uint64_t item) const {
+    constexpr std::uint64_t poison = poison_byte * 0x0101010101010101ULL;
+    const Bytes at = item * word_bytes;
+    const Bytes count = length - at < word_bytes ? length - at : word_bytes;
     std::uint64_t found = 0;
     if (count == word_bytes) {
-      found = reinterpret_cast<const std::uint64_t*>(window)[i];
+      found = reinterpret_cast<const std::uint64_t*>(window)[item];
     } else {
-      for (Bytes k = 0; k < count; ++k) {
-        found |= static_cast<std::uint64_t>(window[i * word_bytes + k]) << (8 * k);
-      }
+      for (Bytes k = 0; k < count; ++k) found |= static_cast<std::uint64_t>(window[at + k]) << (8 * k);
     }
-    const std::uint64_t mask = mask_of(region, offset);
-    const std::uint64_t expected = (pattern_word(seed, offset / word_bytes) & mask) | (poison & ~mask);
-    for (Bytes k = 0; k < count; ++k) {
-      if (((found ^ expected) >> (8 * k) & 0xFF) == 0) continue;
-      atomicMin(first_bad, static_cast<Counter>(i * word_bytes + k));
-      return;
-    }
+    const std::uint64_t mask = mask_of(region, first + at);
+    const std::uint64_t expected = (pattern_word(seed, (first + at) / word_bytes) & mask) | (poison & ~mask);
+    const Bytes within = first_difference(found, expected);
+    return within < count ? at + within : no_bad;
   }
-}
+};
 
 }  // namespace
 
@@ -182,18 +177,8 @@ std::vector<const void*> region_copy_kernels() {
 
 std::optional<Bytes> compare_region(GpuContext& context, int device, const std::byte* window, Bytes first,
                                     Bytes length, const Region& region, std::uint64_t seed) {
-  const gpuStream_t stream = context.service_stream(device);
-  std::uint64_t* first_bad = context.scratch_word(device);
-  LINKSCOPE_CHECK(gpuMemsetAsync(first_bad, 0xFF, sizeof *first_bad, stream));
-  const auto most =
-      static_cast<Bytes>(context.device(device).multiprocessors) * compare_blocks_per_multiprocessor;
-  const auto blocks =
-      static_cast<unsigned>(std::clamp<Bytes>(length / word_bytes / compare_threads, 1, most));
-  compare_region_kernel<<<blocks, compare_threads, 0, stream>>>(window, first, length, region, seed,
-                                                                reinterpret_cast<Counter*>(first_bad));
-  LINKSCOPE_CHECK(gpuGetLastError());
-  const std::uint64_t found = read_word(context, device, first_bad);
-  return found < length ? std::optional<Bytes>(found) : std::nullopt;
+  return first_bad(context, device, (length + word_bytes - 1) / word_bytes,
+                   CompareRegion{window, first, length, region, seed});
 }
 
 }  // namespace linkscope::gpu

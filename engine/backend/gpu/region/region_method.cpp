@@ -2,7 +2,6 @@
 #include "backend/gpu/region/region_method.hpp"
 
 #include "backend/gpu/copy/copy_path.hpp"
-#include "backend/gpu/kernel/launch_shape.hpp"
 #include "backend/gpu/vendor/check.hpp"
 
 namespace linkscope::gpu {

@@ -1,0 +1,117 @@
+// Grid: the shape of a kernel's launch, how a plan fixes it, and which shapes are tried.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "backend/gpu/vendor.hpp"
+#include "base/units.hpp"
+#include "model/flow.hpp"
+#include "model/transfer_facts.hpp"
+
+namespace linkscope::gpu {
+
+/// How a kernel loads and stores: as usual, or asking caches not to keep the lines.
+enum class Access { cached, streaming };
+
+/// Grid::blocks: as many as there are tiles of threads * depth vectors, each block leaving after its own. The hardware
+/// hands tiles out in order, so that those in flight are close together, in time and in memory.
+inline constexpr unsigned one_tile_each = 0;
+
+/// A kernel uses the numbers that its method names (GridNumber).
+struct Grid {
+  unsigned blocks = 1;     ///< for all repeats together, or one_tile_each
+  unsigned threads = 128;  ///< per block
+  unsigned depth = 1;      ///< loads in flight: a thread's vectors, or a warp's pieces
+  unsigned piece = 0;      ///< bytes of one such piece
+  unsigned streaming = 0;  ///< 1: Access::streaming
+
+  bool operator==(const Grid&) const = default;
+  [[nodiscard]] Access access() const { return streaming == 0 ? Access::cached : Access::streaming; }
+};
+
+/// A number of a grid, by the name that it has in plans and rows.
+struct GridNumber {
+  std::string_view name;
+  decltype(&Grid::blocks) number;
+  unsigned least;
+  unsigned most;
+  unsigned unit;  ///< values are multiples of it
+  std::string_view meaning;
+};
+using GridNumbers = std::span<const GridNumber>;
+
+inline constexpr unsigned most_grid_blocks = 1U << 20U;
+/// What grids of blocks and threads alone are tuned by; threads are whole multiples of 128.
+inline constexpr GridNumber plain_grid_numbers[] = {
+    {"blocks", &Grid::blocks, 1, most_grid_blocks, 1, "blocks of the grid; default: tuned"},
+    {"threads", &Grid::threads, 128, 1024, 128, "threads per block, a multiple of 128; default: tuned"}};
+
+/// The numbers' meanings, for the catalog.
+std::map<std::string, std::string> parameters_of(GridNumbers numbers);
+/// `first` with those of `numbers` that a flow names; nothing where it names none. Throws Error{bad_input} for one that
+/// is out of its range.
+std::optional<Grid> fixed_grid(GridNumbers numbers, const Grid& first, const Parameters& parameters);
+/// Adds `grid` where it is not among them yet.
+void add_unlike(std::vector<Grid>& grids, const Grid& grid);
+
+/// Of kernels whose threads stride over the data by the number of all threads, `depth` vectors in flight at a time.
+inline constexpr GridNumber sweep_numbers[] = {
+    {"blocks", &Grid::blocks, one_tile_each, most_grid_blocks, 1,
+     "blocks of the grid; 0: one for every tile of threads times unroll vectors; default: tuned"},
+    {"threads", &Grid::threads, 128, 1024, 128, "threads per block, a multiple of 128; default: tuned"},
+    {"unroll", &Grid::depth, 1, 12, 1, "16-byte loads in flight per thread: 1, 4, 8 or 12; default: tuned"},
+    {"streaming", &Grid::streaming, 0, 1, 1,
+     "1: loads and stores that ask caches not to keep the lines; default: tuned"}};
+/// Threads per block that a sweeping kernel of this depth has registers for.
+constexpr unsigned most_threads(unsigned depth) { return depth >= 12 ? 512 : 1024; }
+/// Grids of sweep_numbers worth trying on a GPU of so many multiprocessors where `useful_threads` can have something to
+/// do at once, best guess first, none with blocks that would have nothing to do; the one that parameters fix.
+std::vector<Grid> sweep_grids(int multiprocessors, std::uint64_t useful_threads,
+                              const Parameters& parameters);
+/// A grid of one_tile_each with the number of its tiles.
+Grid with_a_block_per_tile(Grid grid, std::uint64_t useful_threads);
+
+/// Of bulk copies: one thread of every warp drives a ring of `depth` pieces of shared memory.
+inline constexpr GridNumber bulk_numbers[] = {
+    {"blocks", &Grid::blocks, 1, most_grid_blocks, 1, "blocks of the grid; default: tuned"},
+    {"threads", &Grid::threads, 32, 1024, 32,
+     "threads per block, a multiple of 32: one of each warp drives a ring; default: tuned"},
+    {"stages", &Grid::depth, 2, 16, 1,
+     "pieces in flight per warp, half of them coming, half leaving: 2, 4, 8 or 16; default: tuned"},
+    {"stage_bytes", &Grid::piece, 16, 1U << 20U, 16, "bytes of one piece, a multiple of 16; default: tuned"}};
+/// Shared memory of a block: its rings and their barriers.
+Bytes bulk_shared_bytes(const Grid& grid);
+/// As sweep_grids, for a copy of `bytes` where a block may have so much shared memory. Throws Error{unsupported} where
+/// parameters ask for more of it.
+std::vector<Grid> bulk_grids(int multiprocessors, Bytes shared_bytes, Bytes bytes,
+                             const Parameters& parameters);
+
+/// The grids that a transfer offers for tuning, best guess first, and the one in use.
+class GridChoice {
+ public:
+  GridChoice(GridNumbers numbers, std::vector<Grid> grids)
+      : numbers_(numbers), grids_(std::move(grids)), used_(grids_.front()) {}
+
+  [[nodiscard]] const Grid& used() const { return used_; }
+  [[nodiscard]] const std::vector<Grid>& all() const { return grids_; }
+  /// Adds one more to try, after the others.
+  void add(const Grid& grid) { grids_.push_back(grid); }
+  /// States them among a transfer's facts, the first as the one in use.
+  void offer(TransferFacts& facts) const;
+  /// Takes the grid that `setting` stands for. Throws Error{bad_input} for anything else.
+  void use(const Setting& setting);
+
+ private:
+  GridNumbers numbers_;
+  std::vector<Grid> grids_;
+  Grid used_;
+};
+
+}  // namespace linkscope::gpu
