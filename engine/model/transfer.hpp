@@ -1,6 +1,8 @@
 // Transfer: one flow made ready to run.
 #pragma once
 
+#include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -173,8 +175,17 @@ class Gate {
   }
   /// Shortest span that this clock resolves to better than a tenth of a percent.
   [[nodiscard]] virtual Seconds resolution(Clock clock) const = 0;
-  /// How far apart two lanes' stamps of one moment can be (0: one clock).
-  [[nodiscard]] virtual Seconds timeline_uncertainty() const { return 0; }
+  /// How far each clock but the host's own that has stamped lanes of this process can be off the host's: one for each
+  /// such device, in any order. Several processes put theirs together before they add.
+  [[nodiscard]] virtual std::vector<Seconds> clock_errors() const { return {}; }
+  /// How far apart two lanes' stamps of one moment can be: the two worst of clock_errors(), added. 0: one clock.
+  [[nodiscard]] virtual Seconds timeline_uncertainty() const { return two_worst(clock_errors()); }
+  /// The two worst of these errors, added.
+  [[nodiscard]] static Seconds two_worst(std::vector<Seconds> errors) {
+    errors.resize(std::max<std::size_t>(errors.size(), 2), 0);
+    std::sort(errors.rbegin(), errors.rend());
+    return errors[0] + errors[1];
+  }
   /// What a hypervisor has taken so far of the CPUs that the last start used, in seconds of one CPU; 0 where unknown.
   [[nodiscard]] virtual Seconds stolen() const { return 0; }
 };

@@ -86,10 +86,13 @@ Seconds CompositeGate::resolution(Clock clock) const {
   return worst;
 }
 
-Seconds CompositeGate::timeline_uncertainty() const {
-  Seconds worst = 0;
-  for (const auto& gate : gates_) worst = std::max(worst, gate->timeline_uncertainty());
-  return worst;
+std::vector<Seconds> CompositeGate::clock_errors() const {
+  std::vector<Seconds> all;
+  for (const auto& gate : gates_) {
+    const std::vector<Seconds> some = gate->clock_errors();
+    all.insert(all.end(), some.begin(), some.end());
+  }
+  return all;
 }
 
 Seconds CompositeGate::stolen() const {

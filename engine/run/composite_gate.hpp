@@ -21,7 +21,7 @@ class CompositeGate : public Gate {
   void open() override;
   std::vector<Span> collect() override;
   [[nodiscard]] Seconds resolution(Clock clock) const override;
-  [[nodiscard]] Seconds timeline_uncertainty() const override;
+  [[nodiscard]] std::vector<Seconds> clock_errors() const override;
   [[nodiscard]] Seconds stolen() const override;
 
  private:

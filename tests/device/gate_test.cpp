@@ -82,7 +82,10 @@ class Shared : public gpu::MultiGpuWork {
     }
     if (launch_ == LaunchThreads::thread_per_gpu) meeting_.arrive_and_wait();
     for (std::uint64_t i = 0; i < repeats; ++i) {
-      for (const DeviceStream& one : streams) scratch_.at(one.device).set(one.stream);
+      for (const DeviceStream& one : streams) {
+        const int sets = one.device == slow_device ? 200 : 1;
+        for (int set = 0; set < sets; ++set) scratch_.at(one.device).set(one.stream);
+      }
     }
   }
   void watch() const override {}
@@ -93,6 +96,7 @@ class Shared : public gpu::MultiGpuWork {
 
   std::vector<std::vector<DeviceStream>> asked;
   int fails_on = -1;
+  int slow_device = -1;
   std::atomic<bool> given_up{false};
 
  private:
@@ -150,7 +154,7 @@ TEST_F(GpuGateTest, HasOneThreadEnqueueWhatGpusDoTogether) {
     EXPECT_EQ(spans[0].start, spans[1].start);
     EXPECT_EQ(spans[0].end, spans[1].end);
     if (clock == Clock::batch) {
-      EXPECT_EQ(spans.front().end, spans.back().end);
+      EXPECT_EQ(spans.front().start, spans.back().start);
     }
   }
   shared.asked.clear();
@@ -169,6 +173,33 @@ TEST_F(GpuGateTest, LetsCallsOfSeveralThreadsMeet) {
     EXPECT_EQ(shared.asked.size(), clock == Clock::host ? 10U : 2U);
     for (const auto& streams : shared.asked) EXPECT_EQ(streams.size(), 1U);
     for (const Span& span : spans) EXPECT_LT(span.start, span.end);
+  }
+}
+
+TEST_F(GpuGateTest, EndsALaneWithItsOwnGpuHoweverManyThreadsCall) {
+  if (last() == 0) GTEST_SKIP() << "one GPU";
+  for (const LaunchThreads launch : {LaunchThreads::one_thread, LaunchThreads::thread_per_gpu}) {
+    for (const Clock clock : {Clock::host, Clock::batch}) {
+      Shared shared(launch, some());
+      shared.slow_device = 0;
+      Work slow(0, &shared);
+      Work quick(last(), &shared);
+      const auto spans = gate().run({{&slow, 1}, {&quick, 1}}, clock);
+      EXPECT_LT(spans[1].end, spans[0].end - 0.5 * spans[0].length()) << static_cast<int>(launch);
+    }
+  }
+}
+
+TEST_F(GpuGateTest, CountsEveryGpusClockError) {
+  Work one(0);
+  Work other(last());
+  EXPECT_TRUE(gate().clock_errors().empty());
+  static_cast<void>(gate().run({{&one, 1}, {&other, 1}}, Clock::device));
+  const std::vector<Seconds> errors = gate().clock_errors();
+  ASSERT_EQ(errors.size(), some().size());
+  for (const Seconds error : errors) {
+    EXPECT_GT(error, 0);
+    EXPECT_LT(error, 1e-3);
   }
 }
 

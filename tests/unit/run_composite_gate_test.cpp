@@ -29,7 +29,9 @@ class PickyGate : public FakeGate {
     log_.push_back(name_ + " collect");
     return FakeGate::collect();
   }
+  [[nodiscard]] std::vector<Seconds> clock_errors() const override { return errors; }
   bool refuses = false;
+  std::vector<Seconds> errors;
 
  private:
   Seconds wanted_;
@@ -98,6 +100,15 @@ TEST_F(JointGateTest, AcceptsWhatAnyGateAccepts) {
   a->finest = 1e-6;
   b->finest = 5e-4;
   EXPECT_DOUBLE_EQ(joint->resolution(Clock::device), 5e-4);
+}
+
+TEST_F(JointGateTest, AddsTheTwoWorstErrorsOfAllItsClocks) {
+  EXPECT_EQ(joint->timeline_uncertainty(), 0);
+  a->errors = {3e-6};
+  EXPECT_EQ(joint->timeline_uncertainty(), 3e-6);  // against the host's own clock
+  b->errors = {1e-6, 2e-6};
+  EXPECT_EQ(joint->clock_errors().size(), 3U);
+  EXPECT_DOUBLE_EQ(joint->timeline_uncertainty(), 5e-6);
 }
 
 }  // namespace

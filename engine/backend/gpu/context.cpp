@@ -92,7 +92,6 @@ struct GpuContext::Started {
   gpuStream_t service = nullptr;
   std::uint64_t* scratch = nullptr;
   std::set<const void*> loaded;
-  std::unique_ptr<Timer> timer;
 };
 
 GpuContext::GpuContext(std::shared_ptr<host::HostContext> host, std::size_t lanes, SyncMode waiting)
@@ -130,9 +129,8 @@ GpuContext::~GpuContext() {
     Started* started = started_[static_cast<std::size_t>(index)].get();
     if (started == nullptr) continue;
     static_cast<void>(gpuSetDevice(index));
-    started->timer.reset();
     for (gpuStream_t stream : started->lanes) static_cast<void>(gpuStreamDestroy(stream));
-    if (started->service != nullptr) static_cast<void>(gpuStreamDestroy(started->service));
+    static_cast<void>(gpuStreamDestroy(started->service));
     static_cast<void>(gpuFree(started->scratch));
   }
 }
@@ -169,11 +167,14 @@ GpuContext::Started& GpuContext::start(int index) {
     throw Error(Fault::unsupported, "the driver does not change how threads wait for gpu:" +
                                         std::to_string(index) + ": " + describe(flagged));
   }
-  slot = std::make_unique<Started>();
-  LINKSCOPE_CHECK(gpuStreamCreateWithFlags(&slot->service, gpuStreamNonBlocking));
   void* word = nullptr;
   LINKSCOPE_CHECK(gpuMalloc(&word, sizeof(std::uint64_t)));
-  slot->scratch = static_cast<std::uint64_t*>(word);
+  auto started = std::make_unique<Started>();
+  started->scratch = static_cast<std::uint64_t*>(word);
+  const gpuError_t made = gpuStreamCreateWithFlags(&started->service, gpuStreamNonBlocking);
+  if (made != gpuSuccess) static_cast<void>(gpuFree(word));
+  check(made, "gpuStreamCreateWithFlags");
+  slot = std::move(started);
   return *slot;
 }
 
@@ -285,25 +286,6 @@ PeerMapping GpuContext::reach(int index, const Buffer& buffer) {
   LINKSCOPE_CHECK(gpuHostGetDevicePointer(&address, buffer.data(), 0));
   reached.address = static_cast<std::byte*>(address);
   return reached;
-}
-
-const Timer& GpuContext::timer(int index) {
-  Started& started = start(index);
-  if (started.timer == nullptr) {
-    started.timer = std::make_unique<Timer>(started.service);
-  } else {
-    started.timer->refresh();
-  }
-  return *started.timer;
-}
-
-Seconds GpuContext::timer_uncertainty() const {
-  std::vector<Seconds> all(2, 0);
-  for (const auto& started : started_) {
-    if (started != nullptr && started->timer != nullptr) all.push_back(started->timer->uncertainty());
-  }
-  std::sort(all.rbegin(), all.rend());
-  return all[0] + all[1];
 }
 
 }  // namespace linkscope::gpu

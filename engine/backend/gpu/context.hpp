@@ -11,7 +11,6 @@
 #include <utility>
 #include <vector>
 
-#include "backend/gpu/gate/timer.hpp"
 #include "backend/gpu/peers.hpp"
 #include "backend/gpu/vendor.hpp"
 #include "base/units.hpp"
@@ -139,10 +138,6 @@ class GpuContext {
   [[nodiscard]] PeerMapping reach(int device, const Buffer& buffer);
   /// Whether `device`'s kernels can reach memory placed as `where` says.
   [[nodiscard]] Support reachable(int device, const Endpoint& where) const;
-  /// The device's timer, calibrated not long ago.
-  const Timer& timer(int device);
-  /// The two worst calibrations so far, added.
-  [[nodiscard]] Seconds timer_uncertainty() const;
 
  private:
   struct Started;

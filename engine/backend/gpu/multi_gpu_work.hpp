@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "backend/gpu/vendor.hpp"
+#include "base/units.hpp"
 
 namespace linkscope::gpu {
 
@@ -18,8 +19,8 @@ struct DeviceStream {
   gpuStream_t stream = nullptr;
 };
 
-/// Transfers that name the same joint are one piece of work: what a GPU does for all of them goes down one stream,
-/// behind one gate, and takes one span. All of them repeat equally often.
+/// Transfers that share it (GpuTransfer::shared_work) are one piece of work: what a GPU does for all of them goes down
+/// one stream, behind one gate, and takes one span. All of them repeat equally often.
 class MultiGpuWork {
  public:
   virtual ~MultiGpuWork() = default;
@@ -35,9 +36,9 @@ class MultiGpuWork {
   virtual void give_up() noexcept = 0;
 };
 
-/// Waits until the streams are idle, looking after the work meanwhile: what a joint enqueues may never end, for a fault
-/// elsewhere. Throws what watch() throws.
-void wait_for(const MultiGpuWork& shared_work, const std::vector<DeviceStream>& streams);
+/// Waits until the streams are idle, and watches the work meanwhile, which for a fault elsewhere may never end. Says when
+/// each stream was seen idle. Throws what watch() throws.
+std::vector<Seconds> wait_for(const MultiGpuWork& shared_work, const std::vector<DeviceStream>& streams);
 /// Waits until the streams are idle, whatever became of their work: after MultiGpuWork::give_up().
 void drain(const std::vector<DeviceStream>& streams) noexcept;
 

@@ -65,6 +65,17 @@ GpuLane& GpuGate::lane_of(int device, std::size_t ordinal) {
   return *lane;
 }
 
+const Timer& GpuGate::timer_of(int device) {
+  context_->use(device);
+  auto& timer = timers_[device];
+  if (timer == nullptr) {
+    timer = std::make_unique<Timer>(context_->service_stream(device));
+  } else {
+    timer->refresh();
+  }
+  return *timer;
+}
+
 void GpuGate::hold(const std::vector<Lane>& lanes, Clock clock) {
   release();
   failure_ = std::make_unique<FirstFailure>();
@@ -96,14 +107,14 @@ void GpuGate::assign(const std::vector<Lane>& lanes, Clock clock) {
     const std::size_t group = group_for(lane, transfer, clock);
     std::size_t place = held_[group]->place_of(device);
     if (place == held_[group]->size()) {
-      const Timer* timer = clock == Clock::device ? &context_->timer(device) : nullptr;
+      const Timer* timer = clock == Clock::device ? &timer_of(device) : nullptr;
       place = held_[group]->add(lane_of(device, ordinals[device]++), timer);
     }
     places_.emplace_back(group, place);
   }
 }
 
-/// The group that this lane joins: that of its joint, on its GPU where each has a thread; else one of its own.
+/// The group that this lane joins: that of the work it shares, on its GPU where each has a thread; else one of its own.
 std::size_t GpuGate::group_for(const Lane& lane, GpuTransfer& transfer, Clock clock) {
   MultiGpuWork* const shared_work = transfer.shared_work();
   const auto fits = [&](const std::unique_ptr<LaneGroup>& group) {
@@ -156,6 +167,10 @@ Seconds GpuGate::resolution(Clock clock) const {
   return (clock == Clock::device ? event_resolution : host_resolution) / a_tenth_of_a_percent;
 }
 
-Seconds GpuGate::timeline_uncertainty() const { return context_->timer_uncertainty(); }
+std::vector<Seconds> GpuGate::clock_errors() const {
+  std::vector<Seconds> all;
+  for (const auto& [device, timer] : timers_) all.push_back(timer->uncertainty());
+  return all;
+}
 
 }  // namespace linkscope::gpu

@@ -18,6 +18,7 @@ class GateFlag;
 class GpuLane;
 class GpuTransfer;
 class LaneGroup;
+class Timer;
 
 /// Clock::device. Each lane's stream starts with a kernel of one thread that polls a flag in pinned host memory.
 /// Behind it are a start event, the transfers and an end event, all enqueued before the gate opens; so launch cost
@@ -28,14 +29,15 @@ class LaneGroup;
 ///
 /// A stream takes only so many commands (about a thousand) before enqueueing waits for the device, which here would
 /// be forever: hence TransferFacts::max_repeats. Transfers whose enqueueing blocks (GpuTransfer::enqueueing) are
-/// enqueued in the same way by a thread of their own, after the gate has opened. Transfers that share calls (Joint) are
-/// enqueued together before it opens: by one thread, or by one for each GPU where the calls may wait for one another.
+/// enqueued in the same way by a thread of their own, after the gate has opened. Transfers that share calls
+/// (MultiGpuWork) are enqueued together before it opens: by one thread, or by one for each GPU where the calls may wait
+/// for one another.
 ///
-/// Clock::host. A thread per lane (per Joint where one thread makes its calls) on the GPU's NUMA node: call to
-/// completion, repeat by repeat, spinning. Clock::batch: the same thread makes all calls in a row and then waits for
+/// Clock::host. A thread per lane, or one for all GPUs of a MultiGpuWork that wants that, on the GPU's NUMA node: call
+/// to completion, repeat by repeat, spinning. Clock::batch: the same thread makes all calls in a row and then waits for
 /// the last.
 ///
-/// Where part of a Joint fails, the rest is told to give up before it is waited for.
+/// Where part of a MultiGpuWork fails, the rest is told to give up before it is waited for.
 class GpuGate : public Gate {
  public:
   explicit GpuGate(std::shared_ptr<GpuContext> context);
@@ -49,10 +51,12 @@ class GpuGate : public Gate {
   void open() override;
   std::vector<Span> collect() override;
   [[nodiscard]] Seconds resolution(Clock clock) const override;
-  [[nodiscard]] Seconds timeline_uncertainty() const override;
+  [[nodiscard]] std::vector<Seconds> clock_errors() const override;
 
  private:
   GpuLane& lane_of(int device, std::size_t ordinal);
+  /// The device's timer, calibrated not long ago.
+  const Timer& timer_of(int device);
   void assign(const std::vector<Lane>& lanes, Clock clock);
   std::size_t group_for(const Lane& lane, GpuTransfer& transfer, Clock clock);
   host::Worker& worker_for(int device, std::size_t ordinal);
@@ -64,6 +68,7 @@ class GpuGate : public Gate {
   std::uint64_t round_ = 0;
   std::map<int, host::WorkerPool> threads_;                               ///< by NUMA node
   std::map<std::pair<int, std::size_t>, std::unique_ptr<GpuLane>> pool_;  ///< by device and ordinal
+  std::map<int, std::unique_ptr<Timer>> timers_;                          ///< by device
   std::unique_ptr<FirstFailure> failure_;                                 ///< of the start that is held
   std::vector<std::unique_ptr<LaneGroup>> held_;
   std::vector<std::pair<std::size_t, std::size_t>> places_;  ///< of each lane: its group, and its place there

@@ -63,12 +63,23 @@ GpuLane::GpuLane(GpuContext& context, int device, gpuStream_t stream, const Gate
   context.use(device_);
   context.load(device_, {reinterpret_cast<const void*>(&wait_for_opening)});
   report_ = allocate_shared<Report>();
-  for (gpuEvent_t* event : {&opened_, &start_, &end_, &idle_}) LINKSCOPE_CHECK(gpuEventCreate(event));
+  try {
+    for (gpuEvent_t* event : {&opened_, &start_, &end_, &idle_}) LINKSCOPE_CHECK(gpuEventCreate(event));
+  } catch (...) {
+    destroy();
+    throw;
+  }
 }
 
 GpuLane::~GpuLane() {
   static_cast<void>(gpuSetDevice(device_));
-  for (gpuEvent_t event : {opened_, start_, end_, idle_}) static_cast<void>(gpuEventDestroy(event));
+  destroy();
+}
+
+void GpuLane::destroy() noexcept {
+  for (gpuEvent_t event : {opened_, start_, end_, idle_}) {
+    if (event != nullptr) static_cast<void>(gpuEventDestroy(event));
+  }
   static_cast<void>(gpuFreeHost(report_));
 }
 

@@ -76,7 +76,7 @@ void LaneGroup::finish() noexcept {
   if (lanes_.empty()) return;
   try {
     context_.use(lanes_.front()->device());
-    if (order_.clock == Clock::device) wait_for_streams();
+    if (order_.clock == Clock::device) static_cast<void>(wait_for_streams());
   } catch (...) {
     fail();
   }
@@ -85,7 +85,7 @@ void LaneGroup::finish() noexcept {
 }
 
 std::vector<Span> LaneGroup::spans() const {
-  if (order_.clock != Clock::device) return std::vector<Span>(lanes_.size(), host_span_);
+  if (order_.clock != Clock::device) return host_spans_;
   std::vector<Span> spans;
   for (std::size_t i = 0; i < lanes_.size(); ++i) {
     context_.use(lanes_[i]->device());
@@ -113,8 +113,8 @@ void LaneGroup::join() noexcept {
   threaded_ = false;
 }
 
-/// Keeps what is being thrown. Threads that wait for this group's share of a joint must be let go, and kernels can be
-/// only once their gate is open.
+/// Keeps what is being thrown. Threads that wait for this group's share of common work must be let go, and kernels can
+/// be only once their gate is open.
 void LaneGroup::fail() noexcept {
   failure_.keep(std::current_exception());
   if (shared_work_ == nullptr) return;
@@ -142,18 +142,20 @@ void LaneGroup::enqueue_gated() {
 }
 
 void LaneGroup::run_on_host_clock() {
-  host_span_.start = steady_seconds();
-  host_span_.end = call_and_complete(order_.repeats);
-  host_span_.idle = call_and_complete(order_.tail);
+  const Seconds start = steady_seconds();
+  const std::vector<Seconds> ends = call_and_complete(order_.repeats);
+  const std::vector<Seconds> idle = order_.tail == 0 ? ends : call_and_complete(order_.tail);
+  for (std::size_t i = 0; i < lanes_.size(); ++i) host_spans_.push_back({start, ends[i], idle[i]});
 }
 
-Seconds LaneGroup::call_and_complete(std::uint64_t times) {
+std::vector<Seconds> LaneGroup::call_and_complete(std::uint64_t times) {
   const std::uint64_t at_once = order_.clock == Clock::host ? 1 : times;
+  std::vector<Seconds> ends;
   for (std::uint64_t done = 0; done < times; done += at_once) {
     enqueue(at_once);
-    wait_for_streams();
+    ends = wait_for_streams();
   }
-  return steady_seconds();
+  return ends;
 }
 
 void LaneGroup::enqueue(std::uint64_t repeats) {
@@ -164,12 +166,10 @@ void LaneGroup::enqueue(std::uint64_t repeats) {
   }
 }
 
-void LaneGroup::wait_for_streams() {
-  if (shared_work_ != nullptr) {
-    wait_for(*shared_work_, streams_);
-  } else {
-    LINKSCOPE_CHECK(gpuStreamSynchronize(lanes_.front()->stream()));
-  }
+std::vector<Seconds> LaneGroup::wait_for_streams() {
+  if (shared_work_ != nullptr) return wait_for(*shared_work_, streams_);
+  LINKSCOPE_CHECK(gpuStreamSynchronize(lanes_.front()->stream()));
+  return {steady_seconds()};
 }
 
 }  // namespace linkscope::gpu

@@ -26,7 +26,7 @@ class FirstFailure {
   std::exception_ptr failure_;
 };
 
-/// One transfer's lane, or those of the GPUs that a Joint has enqueued by one thread. Lives for one start:
+/// One transfer's lane, or the lanes of all GPUs for which one thread enqueues a MultiGpuWork. Lives for one start:
 /// start(), settle(), the gate opens, finish(), spans().
 class LaneGroup {
  public:
@@ -38,7 +38,7 @@ class LaneGroup {
     std::uint64_t round = 0;
   };
 
-  /// All outlive the group; `transfer` is one of a joint's where it has one.
+  /// All outlive the group. Of transfers that share work, `transfer` is any.
   LaneGroup(GpuContext& context, GateFlag& flag, FirstFailure& failure, GpuTransfer& transfer,
             const StartSpec& order);
   /// Ends what is going on. The flag is open by then.
@@ -61,8 +61,8 @@ class LaneGroup {
   void settle();
   /// Waits for the end of all work.
   void finish() noexcept;
-  /// One per lane. Where one thread makes calls for several GPUs, spans on the host's clocks are the same for all of
-  /// them.
+  /// One per lane. On the host's clocks each begins with the call of the thread that makes it and ends when its own
+  /// stream is seen idle, whether a thread calls for one GPU or for all: so launch modes compare.
   [[nodiscard]] std::vector<Span> spans() const;
 
  private:
@@ -74,9 +74,10 @@ class LaneGroup {
   /// Gate kernels, stamps and transfers, in stream order.
   void enqueue_gated();
   void run_on_host_clock();
-  Seconds call_and_complete(std::uint64_t times);
+  /// When each lane was done.
+  std::vector<Seconds> call_and_complete(std::uint64_t times);
   void enqueue(std::uint64_t repeats);
-  void wait_for_streams();
+  std::vector<Seconds> wait_for_streams();
   void fail() noexcept;
 
   GpuContext& context_;
@@ -90,7 +91,7 @@ class LaneGroup {
   std::vector<DeviceStream> streams_;
   Begin begin_ = Begin::when_open;
   bool threaded_ = false;
-  Span host_span_;
+  std::vector<Span> host_spans_;  ///< on the host's clocks
 };
 
 }  // namespace linkscope::gpu

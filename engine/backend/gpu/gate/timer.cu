@@ -14,6 +14,7 @@ struct Timer::Mailbox {
   alignas(128) std::uint64_t ping;
   alignas(128) std::uint64_t pong;
   std::uint64_t ticks;
+  std::uint64_t step;
 };
 
 namespace {
@@ -36,6 +37,22 @@ __global__ void answer_pings(Timer::Mailbox* mailbox, std::uint64_t rounds, std:
   }
 }
 
+/// Looks at the device's clock until it has changed often enough to know its step, or for so many readings.
+__global__ void find_step(Timer::Mailbox* mailbox) {
+  constexpr int enough_changes = 64;
+  constexpr int most_readings = 1 << 20;
+  std::uint64_t shortest = ~std::uint64_t{0};
+  std::uint64_t before = vendor::device_ticks();
+  for (int changes = 0, reading = 0; changes < enough_changes && reading < most_readings; ++reading) {
+    const std::uint64_t now = vendor::device_ticks();
+    if (now == before) continue;
+    if (now - before < shortest) shortest = now - before;
+    before = now;
+    ++changes;
+  }
+  mailbox->step = shortest;
+}
+
 }  // namespace
 
 Timer::Timer(gpuStream_t stream)
@@ -44,6 +61,7 @@ Timer::Timer(gpuStream_t stream)
   LINKSCOPE_CHECK(gpuHostAlloc(&memory, sizeof(Mailbox), gpuHostAllocPortable | gpuHostAllocMapped));
   mailbox_ = new (memory) Mailbox{};
   try {
+    step_ = shortest_step();
     static_cast<void>(exchange(1));  // loads the kernel
     first_ = point_ = exchange(first_rounds);
   } catch (...) {
@@ -68,6 +86,13 @@ void Timer::refresh() {
 Seconds Timer::host_time(std::uint64_t ticks) const {
   return point_.host +
          static_cast<double>(static_cast<std::int64_t>(ticks - point_.ticks)) / ticks_per_second_;
+}
+
+Seconds Timer::shortest_step() {
+  find_step<<<1, 1, 0, stream_>>>(mailbox_);
+  LINKSCOPE_CHECK(gpuGetLastError());
+  LINKSCOPE_CHECK(gpuStreamSynchronize(stream_));
+  return static_cast<double>(mailbox_->step) / vendor::ticks_per_second;
 }
 
 Timer::Point Timer::exchange(int rounds) {

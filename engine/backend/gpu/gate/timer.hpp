@@ -11,7 +11,8 @@ namespace linkscope::gpu {
 /// A kernel answers host pings with its clock; the exchange with the shortest round trip relates the two, with an
 /// error of at most half that round trip. Between handshakes the clock is extrapolated: the tick rate is known the
 /// better the longer the first handshake is ago, and the next one is due as soon as extrapolating could be wrong by
-/// as much as a handshake.
+/// as much as a handshake. A device's clock may stand still for a while between two readings (%globaltimer of some GPUs
+/// for 1 us): the shortest step that it is seen to take is part of the error.
 class Timer {
  public:
   /// Calibrates at once. `stream` belongs to the current device, is idle, and outlives the timer.
@@ -24,9 +25,8 @@ class Timer {
   void refresh();
   /// Host time of a device stamp.
   [[nodiscard]] Seconds host_time(std::uint64_t ticks) const;
-  /// Of host_time(), soon after refresh(): handshake and extrapolation.
-  [[nodiscard]] Seconds uncertainty() const { return 2 * point_.uncertainty; }
-  [[nodiscard]] double ticks_per_second() const { return ticks_per_second_; }
+  /// Error of host_time() soon after refresh(): handshake, extrapolation, and the clock's step.
+  [[nodiscard]] Seconds uncertainty() const { return 2 * point_.uncertainty + step_; }
 
   /// What host and kernel share during a handshake; defined with the kernel.
   struct Mailbox;
@@ -37,10 +37,12 @@ class Timer {
     std::uint64_t ticks = 0;
     Seconds uncertainty = 0;
   };
+  [[nodiscard]] Seconds shortest_step();
   [[nodiscard]] Point exchange(int rounds);
 
   gpuStream_t stream_;
   Mailbox* mailbox_ = nullptr;
+  Seconds step_ = 0;
   Point first_;
   Point point_;
   double ticks_per_second_;
