@@ -1,4 +1,5 @@
 // What memories of the GPU backend refuse, share with peers and count. buffer_test.cpp has what all of them do.
+#include <numaif.h>
 #include <unistd.h>
 
 #include <array>
@@ -16,6 +17,14 @@ constexpr DeviceId gpu1{DeviceKind::gpu, 1};
 }
 
 constexpr DeviceId numa0{DeviceKind::numa, 0};
+
+/// The memory policy of a node's worker thread, and whether the system tells.
+std::optional<int> policy_of_worker(host::HostContext& host) {
+  int mode = -1;
+  bool known = false;
+  host.workers(0).run([&] { known = get_mempolicy(&mode, nullptr, 0, nullptr, 0) == 0; });
+  return known ? std::optional<int>(mode) : std::nullopt;
+}
 
 class GpuMemories : public WithGpus {
  protected:
@@ -196,6 +205,17 @@ TEST_F(GpuMemories, OfTheSystemAreTouchedFirstByAGpuWhereItReachesThem) {
     EXPECT_EQ(buffer->compare(0, 4 * MiB, seed), std::nullopt) << name;
     EXPECT_EQ(buffer->residence(), "touched first by gpu:0");
   }
+}
+
+TEST_F(GpuMemories, LeaveTheThreadThatPinsItsOwnPolicy) {
+  const unsigned long first_node = 1;
+  bool set = false;
+  host_->workers(0).run(
+      [&] { set = set_mempolicy(MPOL_PREFERRED, &first_node, 8 * sizeof first_node) == 0; });
+  if (!set || policy_of_worker(*host_) != MPOL_PREFERRED) GTEST_SKIP() << "no memory policies here";
+  const auto buffer = memory("pinned").allocate(bound("pinned", numa0), 64 * KiB);
+  EXPECT_EQ(policy_of_worker(*host_), MPOL_PREFERRED);
+  host_->workers(0).run([] { static_cast<void>(set_mempolicy(MPOL_DEFAULT, nullptr, 0)); });
 }
 
 }  // namespace

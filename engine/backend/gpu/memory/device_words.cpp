@@ -4,13 +4,20 @@
 
 namespace linkscope::gpu {
 
-DeviceWords::DeviceWords(GpuContext& context, int device, std::size_t count)
-    : context_(context), device_(device), count_(count) {
-  context_.use(device_);
+namespace {
+
+std::uint64_t* allocate(GpuContext& context, int device, std::size_t count) {
+  context.use(device);
   void* memory = nullptr;
-  LINKSCOPE_CHECK(gpuMalloc(&memory, count_ * sizeof(std::uint64_t)));
-  words_ = static_cast<std::uint64_t*>(memory);
-  clear();
+  LINKSCOPE_CHECK(gpuMalloc(&memory, count * sizeof(std::uint64_t)));
+  return static_cast<std::uint64_t*>(memory);
+}
+
+}  // namespace
+
+DeviceWords::DeviceWords(GpuContext& context, int device, std::size_t count)
+    : DeviceWords(context, device, count, allocate(context, device, count)) {
+  clear();  // what was delegated to is an object by now: if this throws, the destructor frees
 }
 
 DeviceWords::~DeviceWords() {

@@ -22,10 +22,13 @@ class DeviceWords {
   [[nodiscard]] std::vector<std::uint64_t> read() const;
 
  private:
+  DeviceWords(GpuContext& context, int device, std::size_t count, std::uint64_t* words)
+      : context_(context), device_(device), count_(count), words_(words) {}
+
   GpuContext& context_;
   int device_;
   std::size_t count_;
-  std::uint64_t* words_ = nullptr;
+  std::uint64_t* words_;
 };
 
 }  // namespace linkscope::gpu

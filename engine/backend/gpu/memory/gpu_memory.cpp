@@ -3,9 +3,9 @@
 
 #include <numaif.h>
 
+#include <array>
 #include <cstring>
 #include <utility>
-#include <vector>
 
 #include "backend/gpu/context.hpp"
 #include "backend/gpu/memory/device_buffer.hpp"
@@ -18,20 +18,33 @@
 namespace linkscope::gpu {
 namespace {
 
-/// Makes `node` the only one that serves the calling thread's new pages, while it lives. Where the system forbids
-/// that (containers do), the thread's own node serves them, which is the same one.
+/// Makes `node` the only one that serves the calling thread's new pages, while it lives; after that the policy is what
+/// it was (numactl may have set it). Where the system forbids that (containers do), the thread's own node serves them,
+/// which is the same one.
 class MemoryPolicy {
  public:
   explicit MemoryPolicy(int node) {
-    constexpr std::size_t bits = 8 * sizeof(unsigned long);
+    known_ = get_mempolicy(&mode_, nodes_.data(), most_nodes, nullptr, 0) == 0;
+    if (!known_) return;
+    std::array<unsigned long, words> mask{};
     const auto index = static_cast<std::size_t>(node);
-    std::vector<unsigned long> mask(index / bits + 1, 0);
-    mask[index / bits] |= 1UL << (index % bits);
-    static_cast<void>(set_mempolicy(MPOL_BIND, mask.data(), mask.size() * bits + 1));
+    mask.at(index / bits) |= 1UL << (index % bits);
+    static_cast<void>(set_mempolicy(MPOL_BIND, mask.data(), most_nodes));
   }
-  ~MemoryPolicy() { static_cast<void>(set_mempolicy(MPOL_DEFAULT, nullptr, 0)); }
+  ~MemoryPolicy() {
+    if (known_) static_cast<void>(set_mempolicy(mode_, nodes_.data(), most_nodes));
+  }
   MemoryPolicy(const MemoryPolicy&) = delete;
   MemoryPolicy& operator=(const MemoryPolicy&) = delete;
+
+ private:
+  static constexpr std::size_t bits = 8 * sizeof(unsigned long);
+  static constexpr std::size_t words = 64;
+  static constexpr std::size_t most_nodes = words * bits;  // more than any kernel is built for
+
+  bool known_ = false;
+  int mode_ = MPOL_DEFAULT;
+  std::array<unsigned long, words> nodes_{};
 };
 
 }  // namespace

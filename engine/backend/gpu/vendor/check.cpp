@@ -6,10 +6,14 @@
 namespace linkscope::gpu {
 namespace {
 
-/// A lost context answers every call with the same error; clearing the last error does not help.
+/// A lost context answers every call with the same error; clearing the last error does not help. A thread that records a
+/// graph may not ask in its own mode: the refusal would look like a lost context.
 bool context_lost() {
+  gpuStreamCaptureMode mode = gpuStreamCaptureModeRelaxed;
+  const bool exchanged = gpuThreadExchangeStreamCaptureMode(&mode) == gpuSuccess;
   static_cast<void>(gpuGetLastError());
   const gpuError_t status = gpuStreamQuery(nullptr);
+  if (exchanged) static_cast<void>(gpuThreadExchangeStreamCaptureMode(&mode));
   return status != gpuSuccess && status != gpuErrorNotReady;
 }
 
