@@ -5,7 +5,7 @@
 #include <string>
 
 #include "backend/gpu/context.hpp"
-#include "backend/gpu/memory/allocated.hpp"
+#include "backend/gpu/memory/memories.hpp"
 #include "backend/gpu/vendor/check.hpp"
 
 namespace linkscope::direct {
@@ -14,9 +14,10 @@ namespace {
 /// Memory that others may write while a kernel reads it.
 std::unique_ptr<Buffer> allocate(const std::shared_ptr<gpu::GpuContext>& context, int device, Bytes bytes) {
   const DeviceId id{DeviceKind::gpu, device};
-  const auto& row = gpu::vendor::has_grains ? gpu::fine_grained_row : gpu::device_row;
-  const Endpoint where{id, std::string(row.spec.name), Placement::bound, id, {}, 0, row.spec.traits};
-  return gpu::AllocatedMemory(context, row).allocate(where, bytes);
+  const auto memory =
+      gpu::vendor::has_grains ? gpu::fine_grained_memory(context) : gpu::device_memory(context);
+  const Endpoint where{id, std::string(memory->name()), Placement::bound, id, {}, 0, memory->traits()};
+  return memory->allocate(where, bytes);
 }
 
 }  // namespace

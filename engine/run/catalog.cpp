@@ -31,7 +31,7 @@ void append(std::vector<T>& to, std::vector<T>& from) {
   std::move(from.begin(), from.end(), std::back_inserter(to));
 }
 
-/// Adds a memory, in the place of one of that name: the GPUs' is the host's, and knows more (gpu/memory/system.hpp).
+/// Adds a memory, in the place of one of that name: the GPUs' is the host's, and knows more (gpu/memory/system.cpp).
 void add_gpu_memory(std::vector<std::unique_ptr<Memory>>& memories, std::unique_ptr<Memory> added) {
   const auto same = std::find_if(memories.begin(), memories.end(),
                                  [&](const auto& memory) { return memory->name() == added->name(); });

@@ -23,12 +23,8 @@
 #include "backend/gpu/kernel/write.hpp"
 #include "backend/gpu/latency/ping_pong.hpp"
 #include "backend/gpu/latency/pointer_chase.hpp"
-#include "backend/gpu/memory/allocated.hpp"
-#include "backend/gpu/memory/managed.hpp"
-#include "backend/gpu/memory/pool.hpp"
-#include "backend/gpu/memory/registered.hpp"
-#include "backend/gpu/memory/system.hpp"
-#include "backend/gpu/memory/vmm.hpp"
+#include "backend/gpu/memory/memories.hpp"
+#include "backend/gpu/memory/runtime_allocation.hpp"
 #include "backend/gpu/migration/fault_chase.hpp"
 #include "backend/gpu/migration/page_fault.hpp"
 #include "backend/gpu/migration/prefetch.hpp"
@@ -51,20 +47,11 @@ std::optional<Backend> open_gpus(const std::shared_ptr<host::HostContext>& host,
                                  const Environment& environment) {
   gpu::OpenedGpus opened = gpu::open(host, lanes, environment.waiting);
   Backend& backend = opened.backend;
-  std::vector<std::unique_ptr<gpu::GpuMemory>> memories;
-  memories.push_back(std::make_unique<gpu::AllocatedMemory>(opened.context, gpu::pinned_row));
-  memories.push_back(std::make_unique<gpu::RegisteredMemory>(opened.context));
-  memories.push_back(std::make_unique<gpu::AllocatedMemory>(opened.context, gpu::write_combined_row));
-  memories.push_back(std::make_unique<gpu::AllocatedMemory>(opened.context, gpu::device_row));
-  memories.push_back(std::make_unique<gpu::ManagedMemory>(opened.context));
-  memories.push_back(std::make_unique<gpu::PoolMemory>(opened.context));
-  memories.push_back(std::make_unique<gpu::VmmMemory>(opened.context));
-  memories.push_back(std::make_unique<gpu::AllocatedMemory>(opened.context, gpu::fine_grained_row));
-  memories.push_back(std::make_unique<gpu::AllocatedMemory>(opened.context, gpu::coarse_grained_row));
-  memories.push_back(std::make_unique<gpu::SystemMemory>(opened.context, host::pageable_memory(host),
-                                                         host::Pages::system_policy));
-  memories.push_back(std::make_unique<gpu::SystemMemory>(opened.context, host::huge_memory(host),
-                                                         host::Pages::transparent_huge));
+  std::vector<std::unique_ptr<gpu::GpuMemory>> memories = gpu::gpu_memories(opened.context);
+  memories.push_back(
+      gpu::system_memory(opened.context, host::pageable_memory(host), host::Pages::system_policy));
+  memories.push_back(
+      gpu::system_memory(opened.context, host::huge_memory(host), host::Pages::transparent_huge));
   const gpu::RuntimeCallTable calls = gpu::call_table(memories);
   for (auto& memory : memories) backend.memories.push_back(std::move(memory));
   const auto packers = std::make_shared<gpu::GpuPackers>(opened.context, calls);

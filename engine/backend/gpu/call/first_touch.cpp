@@ -4,7 +4,7 @@
 #include "backend/gpu/call/call_transfer.hpp"
 #include "backend/gpu/call/kernels.hpp"
 #include "backend/gpu/context.hpp"
-#include "backend/gpu/memory/managed.hpp"
+#include "backend/gpu/memory/memories.hpp"
 #include "backend/gpu/memory/runtime_allocation.hpp"
 #include "backend/gpu/migration/migrating_slots.hpp"
 #include "backend/gpu/transfer.hpp"

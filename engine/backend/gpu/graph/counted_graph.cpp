@@ -4,7 +4,7 @@
 
 #include "backend/gpu/call/kernels.hpp"
 #include "backend/gpu/context.hpp"
-#include "backend/gpu/memory/allocated.hpp"
+#include "backend/gpu/memory/memories.hpp"
 #include "backend/gpu/vendor/check.hpp"
 #include "model/pattern.hpp"
 
@@ -30,11 +30,11 @@ CountedGraph::CountedGraph(std::shared_ptr<GpuContext> context, int device, cons
   }
   if (shape.kind != NodeKind::kernel) {
     const DeviceId here{DeviceKind::gpu, device_};
-    const AllocatedMemory memory(context_, device_row);
+    const auto memory = device_memory(context_);
     const Bytes bytes = rows_.pitch * rows_.rows * rows_.planes;
     const Endpoint where{here, "device", Placement::bound, here, {}, 0, device_traits};
-    source_ = memory.allocate(where, bytes);
-    destination_ = memory.allocate(where, bytes);
+    source_ = memory->allocate(where, bytes);
+    destination_ = memory->allocate(where, bytes);
   }
   LINKSCOPE_CHECK(gpuGraphCreate(&graph_, 0));
   try {

@@ -1,4 +1,4 @@
-#include "backend/gpu/memory/registered.hpp"
+#include "backend/gpu/memory/memories.hpp"
 
 #include <cstdlib>
 
@@ -46,21 +46,32 @@ gpuError_t free_registered(void* at, const AllocationRequest&) {
   return status;
 }
 
+class RegisteredMemory final : public GpuMemory {
+ public:
+  explicit RegisteredMemory(std::shared_ptr<GpuContext> context)
+      : GpuMemory(std::move(context),
+                  {"registered", "ordinary pages, page-locked afterwards (cudaHostRegister, hipHostRegister)",
+                   registered_traits}) {}
+
+  [[nodiscard]] Support supports(const Endpoint& where) const override {
+    if (const Support has_gpu = available(); !has_gpu) return has_gpu;
+    return host::can_place(context().host(), where);
+  }
+  [[nodiscard]] std::optional<RuntimeCalls> runtime_calls(DeviceKind where) const override {
+    if (where != DeviceKind::numa) return std::nullopt;
+    return RuntimeCalls{take_registered, free_registered, [](int /*device*/) { return host_page; }};
+  }
+  [[nodiscard]] std::unique_ptr<Buffer> allocate(const Endpoint& where, Bytes bytes) const override {
+    auto mapping =
+        host::MappedBuffer::make(context().shared_host(), where, bytes, host::Pages::system_policy);
+    return std::make_unique<RegisteredBuffer>(where, std::move(mapping), shared_context());
+  }
+};
+
 }  // namespace
 
-Support RegisteredMemory::supports(const Endpoint& where) const {
-  if (const Support has_gpu = available(); !has_gpu) return has_gpu;
-  return host::can_place(context().host(), where);
-}
-
-std::optional<RuntimeCalls> RegisteredMemory::runtime_calls(DeviceKind where) const {
-  if (where != DeviceKind::numa) return std::nullopt;
-  return RuntimeCalls{take_registered, free_registered, [](int /*device*/) { return host_page; }};
-}
-
-std::unique_ptr<Buffer> RegisteredMemory::allocate(const Endpoint& where, Bytes bytes) const {
-  auto mapping = host::MappedBuffer::make(context().shared_host(), where, bytes, host::Pages::system_policy);
-  return std::make_unique<RegisteredBuffer>(where, std::move(mapping), shared_context());
+std::unique_ptr<GpuMemory> registered_memory(std::shared_ptr<GpuContext> context) {
+  return std::make_unique<RegisteredMemory>(std::move(context));
 }
 
 }  // namespace linkscope::gpu

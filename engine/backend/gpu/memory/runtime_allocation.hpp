@@ -9,7 +9,6 @@
 #include <utility>
 
 #include "backend/gpu/memory/gpu_memory.hpp"
-#include "backend/gpu/memory/runtime_calls.hpp"
 #include "backend/host/allocation.hpp"
 #include "base/units.hpp"
 #include "model/device.hpp"

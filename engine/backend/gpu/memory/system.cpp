@@ -1,5 +1,5 @@
 // The system's memory, its pages brought into being by a GPU.
-#include "backend/gpu/memory/system.hpp"
+#include "backend/gpu/memory/memories.hpp"
 
 #include <string>
 
@@ -37,21 +37,37 @@ class SystemBuffer final : public host::HostBuffer {
   host::PageMapping mapping_;
 };
 
+class SystemMemory final : public GpuMemory {
+ public:
+  /// `pages` for what a GPU touches first: `on_host`'s own, from no pool of huge pages, which GPUs may not fault on.
+  SystemMemory(std::shared_ptr<GpuContext> context, std::unique_ptr<Memory> on_host, host::Pages pages)
+      : GpuMemory(std::move(context), on_host->spec()), on_host_(std::move(on_host)), pages_(pages) {}
+
+  [[nodiscard]] Support available() const override { return on_host_->available(); }
+  [[nodiscard]] Support supports(const Endpoint& where) const override {
+    if (!touched_by_gpu(where)) return on_host_->supports(where);
+    if (const Support held = context().host().can_hold(where.device); !held) return held;
+    if (const Support here = context().has(where.first_touch); !here) return here;
+    if (context().device(where.first_touch.index).pageable) return Support::yes();
+    return Support::no(where.first_touch.text() + " cannot touch " + std::string(name()) +
+                       " memory first (no pageable memory access)");
+  }
+  [[nodiscard]] std::unique_ptr<Buffer> allocate(const Endpoint& where, Bytes bytes) const override {
+    if (!touched_by_gpu(where)) return on_host_->allocate(where, bytes);
+    host::MemoryRoom::wait_for(bytes, std::nullopt);
+    return std::make_unique<SystemBuffer>(where, bytes, host::PageMapping(bytes, pages_), shared_context());
+  }
+
+ private:
+  std::unique_ptr<Memory> on_host_;
+  host::Pages pages_;
+};
+
 }  // namespace
 
-Support SystemMemory::supports(const Endpoint& where) const {
-  if (!touched_by_gpu(where)) return on_host_->supports(where);
-  if (const Support held = context().host().can_hold(where.device); !held) return held;
-  if (const Support here = context().has(where.first_touch); !here) return here;
-  if (context().device(where.first_touch.index).pageable) return Support::yes();
-  return Support::no(where.first_touch.text() + " cannot touch " + std::string(name()) +
-                     " memory first (no pageable memory access)");
-}
-
-std::unique_ptr<Buffer> SystemMemory::allocate(const Endpoint& where, Bytes bytes) const {
-  if (!touched_by_gpu(where)) return on_host_->allocate(where, bytes);
-  host::MemoryRoom::wait_for(bytes, std::nullopt);
-  return std::make_unique<SystemBuffer>(where, bytes, host::PageMapping(bytes, pages_), shared_context());
+std::unique_ptr<GpuMemory> system_memory(std::shared_ptr<GpuContext> context, std::unique_ptr<Memory> on_host,
+                                         host::Pages pages) {
+  return std::make_unique<SystemMemory>(std::move(context), std::move(on_host), pages);
 }
 
 }  // namespace linkscope::gpu

@@ -1,4 +1,4 @@
-#include "backend/gpu/memory/vmm.hpp"
+#include "backend/gpu/memory/memories.hpp"
 
 #include <optional>
 #include <string>
@@ -108,35 +108,45 @@ Bytes virtual_unit(int device) {
   return unit;
 }
 
+class VmmMemory final : public GpuMemory {
+ public:
+  explicit VmmMemory(std::shared_ptr<GpuContext> context)
+      : GpuMemory(std::move(context), {"vmm",
+                                       "a GPU's memory mapped into reserved addresses "
+                                       "(cuMemCreate, cuMemMap; hipMemCreate, hipMemMap)",
+                                       vmm_traits}) {}
+
+  [[nodiscard]] Support available() const override {
+    if (const Support has_gpu = GpuMemory::available(); !has_gpu) return has_gpu;
+    Bytes unit = 0;
+    return granularity(0, unit);
+  }
+  [[nodiscard]] Support supports(const Endpoint& where) const override {
+    if (const Support lies = lies_on_gpu(where); !lies) return lies;
+    Bytes unit = 0;
+    return granularity(where.device.index, unit);
+  }
+  [[nodiscard]] std::optional<RuntimeCalls> runtime_calls(DeviceKind where) const override {
+    if (where != DeviceKind::gpu) return std::nullopt;
+    return RuntimeCalls{take_virtual, free_virtual, virtual_unit};
+  }
+  [[nodiscard]] std::unique_ptr<Buffer> allocate(const Endpoint& where, Bytes bytes) const override {
+    const int device = where.device.index;
+    context().use(device);
+    Bytes unit = 1;
+    if (const Support has = granularity(device, unit); !has) throw Error(Fault::unsupported, has.reason());
+    context().spare_managed(device, bytes);
+    auto mapping = std::make_shared<Mapping>(context(), device, (bytes + unit - 1) / unit * unit);
+    std::byte* address = mapping->address();
+    return device_buffer(where, bytes, address,
+                         [mapping = std::move(mapping)](std::byte*) mutable { mapping.reset(); });
+  }
+};
+
 }  // namespace
 
-Support VmmMemory::available() const {
-  if (const Support has_gpu = GpuMemory::available(); !has_gpu) return has_gpu;
-  Bytes unit = 0;
-  return granularity(0, unit);
-}
-
-Support VmmMemory::supports(const Endpoint& where) const {
-  if (const Support lies = lies_on_gpu(where); !lies) return lies;
-  Bytes unit = 0;
-  return granularity(where.device.index, unit);
-}
-
-std::optional<RuntimeCalls> VmmMemory::runtime_calls(DeviceKind where) const {
-  if (where != DeviceKind::gpu) return std::nullopt;
-  return RuntimeCalls{take_virtual, free_virtual, virtual_unit};
-}
-
-std::unique_ptr<Buffer> VmmMemory::allocate(const Endpoint& where, Bytes bytes) const {
-  const int device = where.device.index;
-  context().use(device);
-  Bytes unit = 1;
-  if (const Support has = granularity(device, unit); !has) throw Error(Fault::unsupported, has.reason());
-  context().spare_managed(device, bytes);
-  auto mapping = std::make_shared<Mapping>(context(), device, (bytes + unit - 1) / unit * unit);
-  std::byte* address = mapping->address();
-  return device_buffer(where, bytes, address,
-                       [mapping = std::move(mapping)](std::byte*) mutable { mapping.reset(); });
+std::unique_ptr<GpuMemory> vmm_memory(std::shared_ptr<GpuContext> context) {
+  return std::make_unique<VmmMemory>(std::move(context));
 }
 
 }  // namespace linkscope::gpu

@@ -6,7 +6,7 @@
 #include <optional>
 #include <unordered_map>
 
-#include "backend/gpu/memory/runtime_calls.hpp"
+#include "backend/gpu/memory/gpu_memory.hpp"
 #include "base/units.hpp"
 #include "model/buffer.hpp"
 
