@@ -18,6 +18,7 @@ from linkscope.cli.listing import KINDS
 from linkscope.cli.main import app
 from linkscope.cli.man_page import declared_commands
 from linkscope.machine.described import machine_names
+from linkscope.machine.traits import known_catalog
 from linkscope.plan.patterns import PATTERNS
 from linkscope.plan.suites import packaged_memories, packaged_methods, suite_names
 from linkscope.results.study import study_names
@@ -142,25 +143,24 @@ NAMED = {
     "answers/show_details.py": {"mpi"},  # what a line of text is headed by
     "answers/setup_changes.py": {"kernel"},  # the system's
     "notebook/progress_line.py": {"kernel"},  # a notebook's
+    "machine/modelled_methods.py": {"stream"},  # how bytes run
+    "modelled/transfers.py": {"stream"},
     "messages/methods.py": {"xccl"},  # read as NCCL or RCCL by people
     "plan/axes.py": {"registered"},  # a parameter
     "plan/engine_catalog.py": {"pageable"},  # what a suite's field is by default
     "plan/workload_cases.py": {"pageable"},
+    "plan/modelled_schedule.py": {"pinned"},  # what collectives of a model lie in
     "plan/suite_file.py": {"mpi", "xccl"},  # the suites' own word for an interface
     "results/member_time.py": {"allocate"},  # a part of a time
 }
 """Words that are names of methods or memories as well, and the files that use them as something else."""
-TRANSLATORS = (
-    *("importers", "codecs", "torch_child", "plan/modelled"),
-    *("plan/other_tools.py", "results/osu_benchmarks.py"),
-)
-"""They read and write what other tools and machine files call methods, or carry methods out."""
+TRANSLATORS = ("importers", "codecs", "torch_child", "plan/other_tools.py", "results/osu_benchmarks.py")
+"""They read and write what other tools call methods, or carry methods out."""
 
 
 def test_python_decides_by_traits_and_names_no_method_or_memory() -> None:
     package = ROOT / "python" / "linkscope"
-    assumed = json.loads((package / "machine" / "assumed_traits.json").read_text())
-    known = {*assumed["methods"], *assumed["memories"], *packaged_methods(), *packaged_memories()}
+    known = {*known_catalog()["methods"], *known_catalog()["memories"], *packaged_methods(), *packaged_memories()}
     known |= {f"{start}{end}" for start in ("kernel", "torch", "xccl", "mpi", "ipc", "shm") for end in ("", "-")}
     known -= {"device", "first-touch", "launch"}  # clocks and ends of flows, placements, parameters
     found: dict[str, set[str]] = {}

@@ -6,12 +6,13 @@ from collections.abc import Mapping
 from typing import Any
 
 from linkscope.machine.described import load_machine, machine_names
+from linkscope.machine.modelled_methods import modelled_methods
 from linkscope.machine.node import Node
-from linkscope.messages.names import NAMES, entries
+from linkscope.machine.traits import assumed_method
 from linkscope.plan.modelled import with_meaning
 
-_MESSAGES = {"host messages": "numa", "GPU messages": "gpu"}
-"""The devices whose memory messages are of."""
+_MESSAGES = {"host messages": ("numa", "cpu"), "GPU messages": ("gpu", "gpu")}
+"""The devices whose memory messages are of, and what sends them."""
 NONE = "none"
 _PLAIN = {
     ("source", "numa"): "from host memory",
@@ -32,18 +33,22 @@ def interfaces(machine: str) -> dict[str, str]:
     """
     node = load_machine(machine)
     messages = {
-        heading: [
-            name for name in _those(f"{kind}-messages") if node.of_kind(kind) and _sends(node.methods.get(name), kind)
-        ]
-        for heading, kind in _MESSAGES.items()
+        heading: [name for name in _senders(by) if node.of_kind(kind) and _sends(node.methods.get(name), kind)]
+        for heading, (kind, by) in _MESSAGES.items()
     }
-    collectives = [short for method, short in _those("collectives").items() if method in node.methods]
+    collectives = [name.removesuffix("-collective") for name in _collectives() if name in node.methods]
     return {heading: ", ".join(found) or NONE for heading, found in {**messages, "collectives": collectives}.items()}
 
 
-def _those(kind: str) -> Mapping[str, str]:
-    """Return methods of a kind by name, and what a card calls each."""
-    return dict(entries(NAMES)[kind])
+def _senders(by: str) -> list[str]:
+    """Return the methods that send messages by "cpu" or "gpu"."""
+    traits = {name: assumed_method(name) for name, one in modelled_methods().items() if one.driver in (by, "any")}
+    copies = (name for name in traits if modelled_methods()[name].motion == "copy")
+    return [name for name in copies if traits[name].answered or traits[name].by_xccl]
+
+
+def _collectives() -> list[str]:
+    return [name for name, one in modelled_methods().items() if one.motion == "collective"]
 
 
 def _sends(method: Mapping[str, Any] | None, kind: str) -> bool:
@@ -59,8 +64,9 @@ def model_extent(machine: str) -> dict[str, Mapping[str, str] | str]:
     node = load_machine(machine)
     methods = node.methods
     elsewhere = dict.fromkeys(method for name in machine_names() for method in load_machine(name).methods)
-    elsewhere |= dict.fromkeys(name for kind in _MESSAGES.values() for name in _those(f"{kind}-messages"))
-    mapped = [f"{ipc} (as {method})" for method, ipc in _those("mapped").items() if method in methods]
+    elsewhere |= dict.fromkeys(name for _, by in _MESSAGES.values() for name in _senders(by))
+    alike = ((name, one.like) for name, one in modelled_methods().items() if assumed_method(name).maps_members)
+    mapped = [f"{name} (as {like})" for name, like in alike if like in methods]
     told: dict[str, Mapping[str, str] | str] = {
         "models": ", ".join(map(with_meaning, methods)),
         "GPU messages, mapped memory": ", ".join(mapped),
@@ -105,7 +111,7 @@ def _ruled(name: str, method: Mapping[str, Any]) -> list[tuple[Mapping[str, Any]
 def _latency(name: str, method: Mapping[str, Any], rule: Mapping[str, Any]) -> str:
     """ "8.7 us, assumed": of the flows that a rule is for; empty ``rule``: of those without one."""
     giving = rule if "latency_us" in rule else method
-    step_us = rule.get("step_us", method.get("step_us", 0)) if name in _those("collectives") else 0
+    step_us = rule.get("step_us", method.get("step_us", 0)) if name in _collectives() else 0
     steps = f" and {step_us:g} us a step" if step_us else ""
     assumed = ", assumed" if "latency_us" in giving.get("assumed", ()) else ""
     return f"{giving.get('latency_us', 0):g} us{steps}{assumed}"
