@@ -16,18 +16,20 @@ enum class Side { source, destination };
 
 /// One process sends from its source arena and receives into its destination arena; either may be null. Both processes' checks are armed with one seed. Messages on their way back hold another pattern: an end that
 /// got its own would be found out.
-class MessageCheck {
+class MessageCheck final : public Check {
  public:
   /// As CopyCheck: the buffers outlive the check. Throws Error{bad_input}.
   MessageCheck(Side side, const Arenas& arenas, Bytes bytes, Rotation rotation);
 
-  void arm(std::uint64_t seed);
+  void arm(std::uint64_t seed) override;
   /// `messages`: how many have come since arm(seed).
-  [[nodiscard]] std::optional<Mismatch> verify(std::uint64_t seed, std::uint64_t messages) const;
+  [[nodiscard]] std::optional<Mismatch> verify(std::uint64_t seed, std::uint64_t messages) const override;
   /// Bytes that verify(..., messages) compares.
-  [[nodiscard]] Bytes verified_bytes(std::uint64_t messages) const { return in_.verified_bytes(messages); }
+  [[nodiscard]] Bytes verified_bytes(std::uint64_t messages) const override {
+    return in_.verified_bytes(messages);
+  }
   /// Flushes both arenas from the CPU caches.
-  void flush();
+  void flush() override;
 
  private:
   Side side_;

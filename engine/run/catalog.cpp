@@ -6,14 +6,9 @@
 #include <utility>
 
 #include "backend/fake/fake_copy.hpp"
-#include "backend/host/allocation_methods.hpp"
 #include "backend/host/backend.hpp"
-#include "backend/host/cpu_access.hpp"
-#include "backend/host/first_touch.hpp"
-#include "backend/host/memcpy.hpp"
 #include "backend/host/memories.hpp"
-#include "backend/host/pointer_chase.hpp"
-#include "backend/host/shm_copy.hpp"
+#include "backend/host/methods.hpp"
 #include "backend/mpi/collective.hpp"
 #include "backend/mpi/message.hpp"
 #include "backend/python/gate.hpp"
@@ -116,14 +111,14 @@ Backend open_measured(std::size_t lanes, const Environment& environment, python:
   backend.memories.push_back(host::pageable_memory(opened.context));
   backend.memories.push_back(host::huge_memory(opened.context));
   backend.memories.push_back(host::shm_memory(opened.context));
-  backend.methods.push_back(as_row(std::make_unique<host::Memcpy>(opened.context)));
-  backend.methods.push_back(as_row(std::make_unique<host::CpuRead>(opened.context)));
-  backend.methods.push_back(as_row(std::make_unique<host::CpuWrite>(opened.context)));
-  backend.methods.push_back(as_row(std::make_unique<host::ShmCopy>(opened.context)));
-  backend.methods.push_back(as_row(std::make_unique<host::HostPointerChase>(opened.context)));
-  backend.methods.push_back(as_row(std::make_unique<host::HostAllocate>(opened.context)));
-  backend.methods.push_back(as_row(std::make_unique<host::HostFree>(opened.context)));
-  backend.methods.push_back(as_row(std::make_unique<host::HostFirstTouch>(opened.context)));
+  backend.methods.push_back(host::memcpy_copy(opened.context));
+  backend.methods.push_back(host::cpu_read(opened.context));
+  backend.methods.push_back(host::cpu_write(opened.context));
+  backend.methods.push_back(host::shm_copy(opened.context));
+  backend.methods.push_back(host::host_pointer_chase(opened.context));
+  backend.methods.push_back(host::host_allocate(opened.context));
+  backend.methods.push_back(host::host_free(opened.context));
+  backend.methods.push_back(host::host_first_touch(opened.context));
   backend.methods.push_back(workload::direct_schedule(opened.context));
   auto gpus = open_gpus(opened.context, lanes, environment);
   if (!gpus) backend.gate = join(std::move(backend.gate), nullptr);

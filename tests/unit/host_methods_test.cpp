@@ -8,9 +8,8 @@
 
 #include "backend/host/backend.hpp"
 #include "backend/host/mapped_buffer.hpp"
-#include "backend/host/memcpy.hpp"
 #include "backend/host/memories.hpp"
-#include "backend/host/pointer_chase.hpp"
+#include "backend/host/methods.hpp"
 #include "backend/host/slot_transfer.hpp"
 #include "base/error.hpp"
 #include "base/steady_clock.hpp"
@@ -52,8 +51,8 @@ class HostMethods : public ::testing::Test {
   DeviceId node_ = numa(opened_.context->topology().nearest_with_cpus(0).index);
   std::unique_ptr<Memory> pageable_ = pageable_memory(opened_.context);
   std::unique_ptr<Memory> huge_ = huge_memory(opened_.context);
-  Memcpy memcpy_{opened_.context};
-  HostPointerChase chase_{opened_.context};
+  Method memcpy_ = memcpy_copy(opened_.context);
+  Method chase_ = host_pointer_chase(opened_.context);
   Gate& gate_ = *opened_.backend.gate;
 };
 

@@ -7,11 +7,11 @@
 #include <string>
 #include <vector>
 
-#include "backend/host/allocation_methods.hpp"
+#include "backend/host/allocation_calls.hpp"
 #include "backend/host/backend.hpp"
 #include "backend/host/memories.hpp"
 #include "backend/host/memory_file.hpp"
-#include "backend/host/shm_copy.hpp"
+#include "backend/host/methods.hpp"
 #include "base/boot_id.hpp"
 #include "base/error.hpp"
 #include "endpoints.hpp"
@@ -63,7 +63,7 @@ class ShmMessages : public ::testing::Test {
   HostBackend opened_ = open();
   DeviceId node_{DeviceKind::numa, opened_.context->topology().nearest_with_cpus(0).index};
   std::unique_ptr<Memory> shm_ = shm_memory(opened_.context);
-  ShmCopy method_{opened_.context};
+  Method method_ = shm_copy(opened_.context);
   Gate& gate_ = *opened_.backend.gate;
 };
 

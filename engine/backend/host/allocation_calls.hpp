@@ -35,7 +35,6 @@ class AllocationCalls final : public HostTransfer {
   [[nodiscard]] std::optional<Mismatch> verify(std::uint64_t seed) const override;
   /// The addresses, which is all there is to check.
   [[nodiscard]] Bytes verified_bytes() const override { return used_ * sizeof(Block); }
-  void flush() override {}
 
  private:
   void inspect();
@@ -47,5 +46,11 @@ class AllocationCalls final : public HostTransfer {
   int code_ = 0;                      ///< of the first call that failed since arm()
   std::optional<std::string> wrong_;  ///< what was found wrong before blocks were given back
 };
+
+/// Whether `flow` is a call on pageable or huge memory: no source, and a destination that names it on a NUMA node.
+[[nodiscard]] Support names_host_memory(const Flow& flow);
+/// The calls on such memory by a CPU of `node`. Throws Error{no_memory} where not one block fits.
+[[nodiscard]] std::unique_ptr<Transfer> make_host_calls(HostContext& context, int node, const Flow& flow,
+                                                        Measured measured);
 
 }  // namespace linkscope::host

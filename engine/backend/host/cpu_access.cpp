@@ -1,10 +1,10 @@
-#include "backend/host/cpu_access.hpp"
-
+// cpu-read and cpu-write: loads and stores of CPU threads, without a copy around them.
 #include <algorithm>
 #include <atomic>
 #include <string>
 #include <vector>
 
+#include "backend/host/methods.hpp"
 #include "backend/host/non_temporal.hpp"
 #include "backend/host/slot_transfer.hpp"
 #include "backend/host/word_loops.hpp"
@@ -39,7 +39,7 @@ class CpuReadTransfer final : public SlotTransfer {
   [[nodiscard]] std::optional<Mismatch> verify(std::uint64_t seed) const override;
   /// What the checked sum covers.
   [[nodiscard]] Bytes verified_bytes() const override {
-    return std::min(done(), arenas().rotation.slots) * bytes();
+    return std::min(transfers(), arenas().rotation.slots) * bytes();
   }
 
  private:
@@ -62,8 +62,8 @@ std::uint64_t CpuReadTransfer::expected_of_slot(std::uint64_t seed, std::uint64_
 std::optional<Mismatch> CpuReadTransfer::verify(std::uint64_t seed) const {
   const Rotation& rotation = arenas().rotation;
   std::uint64_t expected = 0;
-  for (std::uint64_t slot = 0; slot < std::min(done(), rotation.slots); ++slot) {
-    const std::uint64_t times = done() / rotation.slots + (slot < done() % rotation.slots ? 1 : 0);
+  for (std::uint64_t slot = 0; slot < std::min(transfers(), rotation.slots); ++slot) {
+    const std::uint64_t times = transfers() / rotation.slots + (slot < transfers() % rotation.slots ? 1 : 0);
     expected += times * expected_of_slot(seed, slot);
   }
   std::uint64_t found = 0;
@@ -84,76 +84,66 @@ class CpuWriteTransfer final : public SlotTransfer {
   CpuWriteTransfer(const Flow& flow, const Arenas& arenas, FillFunction fill)
       : SlotTransfer(flow, arenas), fill_(fill) {}
 
-  void arm(std::uint64_t seed) override {
-    SlotTransfer::arm(seed);
-    seed_ = seed;
-  }
-
   void perform(unsigned part, std::uint64_t first, std::uint64_t repeats) noexcept override {
     std::byte* const to = arenas().destination->data();
     sweep(part, first, repeats, [=, this](Bytes offset, Bytes size) {
-      fill_(to + offset, size, seed_,
+      fill_(to + offset, size, seed(),
             offset / word_bytes);  // the arena holds one pattern, as CopyCheck expects
     });
   }
 
  private:
   FillFunction fill_;
-  std::uint64_t seed_ = 0;
 };
 
+constexpr Parameter loads =
+    integer("non_temporal",
+            "1: non-temporal loads (they speed up write-combined memory on x86-64); 0: ordinary", 0, 1, 0);
+constexpr Parameter stores =
+    integer("non_temporal", "1: streaming stores past the caches; 0: ordinary stores", 0, 1, 0);
+
 /// What both methods ask of a flow, whose one end is `end`.
-Support accessible(const HostContext& context, const Flow& flow, const Endpoint& end,
-                   const Support& non_temporal) {
-  if (const Support reached = context.reachable(end); !reached) return reached;
-  if (const Support enough = threads_available(context, flow); !enough) return enough;
-  if (const Support understood = non_temporal_understood(flow); !understood) return understood;
-  return wants_non_temporal(flow) ? non_temporal : Support::yes();
+Support accessible(const HostContext& context, const Flow& flow, const Endpoint& end) {
+  const Support reached = context.reachable(end);
+  return reached ? threads_available(context, flow) : reached;
 }
 
 }  // namespace
 
-std::map<std::string, std::string> CpuRead::parameters() const {
-  auto all = thread_parameters();
-  all["non_temporal"] =
-      "1: non-temporal loads (they speed up write-combined memory on x86-64); 0 (default): ordinary";
-  return all;
+Method cpu_read(const std::shared_ptr<HostContext>& context) {
+  Method row{{"cpu-read", "CPU threads load and sum the source"}, {thread_count, loads}};
+  row.supports = [context](const Flow& flow) {
+    if (!flow.source || flow.destination)
+      return Support::no("cpu-read reads a source and has no destination");
+    if (const Support can = accessible(*context, flow, *flow.source); !can) return can;
+    return flow.parameters.number(loads) == 1 ? can_load_non_temporal() : Support::yes();
+  };
+  row.rotation_bytes = [context](const Flow& flow) {
+    return context->rotation_bytes({flow.executor, flow.source->device});
+  };
+  row.prepare = [context](const Flow& flow, const Arenas& arenas) {
+    const SumFunction sum = flow.parameters.number(loads) == 1 ? non_temporal_sum() : widest_sum();
+    return std::make_unique<CpuReadTransfer>(flow, arenas, sum, context->workers(flow.executor.index));
+  };
+  return row;
 }
 
-Support CpuRead::supports(const Flow& flow) const {
-  if (!flow.source || flow.destination) return Support::no("cpu-read reads a source and has no destination");
-  return accessible(*context_, flow, *flow.source, can_load_non_temporal());
-}
-
-std::unique_ptr<Transfer> CpuRead::prepare(const Flow& flow, const Arenas& arenas) const {
-  return std::make_unique<CpuReadTransfer>(flow, arenas,
-                                           wants_non_temporal(flow) ? non_temporal_sum() : widest_sum(),
-                                           context_->workers(flow.executor.index));
-}
-
-Bytes CpuRead::rotation_bytes(const Flow& flow) const {
-  return context_->rotation_bytes({flow.executor, flow.source->device});
-}
-
-std::map<std::string, std::string> CpuWrite::parameters() const {
-  auto all = thread_parameters();
-  all["non_temporal"] = "1: streaming stores past the caches; 0 (default): ordinary stores";
-  return all;
-}
-
-Support CpuWrite::supports(const Flow& flow) const {
-  if (flow.source || !flow.destination)
-    return Support::no("cpu-write has no source and writes a destination");
-  return accessible(*context_, flow, *flow.destination, can_store_non_temporal());
-}
-
-std::unique_ptr<Transfer> CpuWrite::prepare(const Flow& flow, const Arenas& arenas) const {
-  return std::make_unique<CpuWriteTransfer>(flow, arenas,
-                                            wants_non_temporal(flow) ? non_temporal_fill() : widest_fill());
-}
-
-Bytes CpuWrite::rotation_bytes(const Flow& flow) const {
-  return context_->rotation_bytes({flow.executor, flow.destination->device});
+Method cpu_write(const std::shared_ptr<HostContext>& context) {
+  Method row{{"cpu-write", "CPU threads store to the destination"}, {thread_count, stores}};
+  row.supports = [context](const Flow& flow) {
+    if (flow.source || !flow.destination)
+      return Support::no("cpu-write has no source and writes a destination");
+    if (const Support can = accessible(*context, flow, *flow.destination); !can) return can;
+    return flow.parameters.number(stores) == 1 ? can_store_non_temporal() : Support::yes();
+  };
+  row.rotation_bytes = [context](const Flow& flow) {
+    return context->rotation_bytes({flow.executor, flow.destination->device});
+  };
+  row.prepare = [](const Flow& flow, const Arenas& arenas) {
+    const FillFunction fill = flow.parameters.number(stores) == 1 ? non_temporal_fill() : widest_fill();
+    return std::make_unique<CpuWriteTransfer>(flow, arenas, fill);
+  };
+  return row;
 }
 
 }  // namespace linkscope::host

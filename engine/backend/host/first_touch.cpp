@@ -4,7 +4,8 @@
 #include <cstring>
 #include <string>
 
-#include "backend/host/allocation_methods.hpp"
+#include "backend/host/allocation_calls.hpp"
+#include "backend/host/methods.hpp"
 #include "backend/host/slot_transfer.hpp"
 
 namespace linkscope::host {
@@ -55,13 +56,13 @@ FirstTouchTransfer::FirstTouchTransfer(int node, std::int64_t threads, std::uniq
 void FirstTouchTransfer::arm(std::uint64_t seed) {
   blocks_->renew(touched());
   blocks_->arm(seed);
-  restart();
+  Transfer::arm(seed);
   renewed_at_ = 0;
 }
 
 void FirstTouchTransfer::restore() {
   blocks_->renew(touched());
-  renewed_at_ = done();
+  renewed_at_ = transfers();
 }
 
 void FirstTouchTransfer::perform(unsigned part, std::uint64_t first, std::uint64_t repeats) noexcept {
@@ -76,17 +77,21 @@ std::optional<Mismatch> FirstTouchTransfer::verify(std::uint64_t /*seed*/) const
   return blocks_->find_wrong(touched());
 }
 
-std::map<std::string, std::string> HostFirstTouch::parameters() const { return thread_parameters(); }
-
-Support HostFirstTouch::supports(const Flow& flow) const {
-  if (const Support named = names_host_memory(flow); !named) return named;
-  return threads_available(*context_, flow);
-}
-
-std::unique_ptr<Transfer> HostFirstTouch::prepare(const Flow& flow, const Arenas& /*arenas*/) const {
-  const int node = flow.executor.index;
-  const std::int64_t threads = flow.parameters.number("threads", 1);
-  return std::make_unique<FirstTouchTransfer>(node, threads, fresh_host_blocks(*context_, node, flow));
+Method host_first_touch(const std::shared_ptr<HostContext>& context) {
+  Method row{{"first-touch", "time to write a fresh allocation for the first time", Quantity::latency,
+              first_touch_traits},
+             {thread_count}};
+  row.supports = [context](const Flow& flow) {
+    const Support named = names_host_memory(flow);
+    return named ? threads_available(*context, flow) : named;
+  };
+  row.footprint = [](const Flow&) { return Bytes{0}; };
+  row.prepare = [context](const Flow& flow, const Arenas&) {
+    const int node = flow.executor.index;
+    return std::make_unique<FirstTouchTransfer>(node, flow.parameters.number(thread_count),
+                                                fresh_host_blocks(*context, node, flow));
+  };
+  return row;
 }
 
 std::unique_ptr<FreshBlocks> fresh_host_blocks(HostContext& context, int node, const Flow& flow) {

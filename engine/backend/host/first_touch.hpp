@@ -53,31 +53,12 @@ class FirstTouchTransfer final : public HostTransfer {
   void perform(unsigned part, std::uint64_t first, std::uint64_t repeats) noexcept override;
   [[nodiscard]] std::optional<Mismatch> verify(std::uint64_t seed) const override;
   [[nodiscard]] Bytes verified_bytes() const override { return blocks_->verified_bytes(touched()); }
-  void flush() override {}
 
  private:
-  [[nodiscard]] std::uint64_t touched() const { return done() - renewed_at_; }
+  [[nodiscard]] std::uint64_t touched() const { return transfers() - renewed_at_; }
 
   std::unique_ptr<FreshBlocks> blocks_;
-  std::uint64_t renewed_at_ = 0;  ///< done() when blocks were last renewed
-};
-
-/// A block of flow.bytes of the memory that the destination names, written from end to end.
-class HostFirstTouch final : public ClassMethod {
- public:
-  explicit HostFirstTouch(std::shared_ptr<HostContext> context)
-      : ClassMethod({"first-touch", "time to write a fresh allocation for the first time", Quantity::latency,
-                     first_touch_traits}),
-        context_(std::move(context)) {}
-
-  [[nodiscard]] std::map<std::string, std::string> parameters() const override;
-  [[nodiscard]] Support available() const override { return Support::yes(); }
-  [[nodiscard]] Support supports(const Flow& flow) const override;
-  [[nodiscard]] Bytes footprint(const Flow& /*flow*/) const override { return 0; }
-  [[nodiscard]] std::unique_ptr<Transfer> prepare(const Flow& flow, const Arenas& arenas) const override;
-
- private:
-  std::shared_ptr<HostContext> context_;
+  std::uint64_t renewed_at_ = 0;  ///< transfers() when blocks were last renewed
 };
 
 /// Fresh pageable or huge blocks as the flow's destination says, mapped from `node`. Throws Error{no_memory}.

@@ -211,7 +211,7 @@ Seconds HostGate::resolution(Clock /*clock*/) const { return 20e-6; }
 void HostGate::serve(Runner& runner) noexcept {
   HeldLane& lane = *runner.lane;
   HostTransfer& transfer = *lane.transfer;
-  const std::uint64_t first = transfer.done();
+  const std::uint64_t first = transfer.transfers();
   const bool meet = lane.clock == Clock::host && transfer.threads() > 1;
   ready_.fetch_add(1, std::memory_order_release);
   if (!wait_open(runner)) return;

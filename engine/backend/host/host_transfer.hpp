@@ -29,17 +29,17 @@ class HostTransfer : public Transfer {
   /// Throws what went wrong in the performs of the last start; the gate calls it once all threads have ended.
   virtual void rethrow() {}
 
-  /// Transfers done since arm(); the gate counts.
-  [[nodiscard]] std::uint64_t done() const { return done_; }
-  void count(std::uint64_t repeats) { done_ += repeats; }
+  // The gate counts.
+  using Transfer::count;
+  using Transfer::transfers;
+  [[nodiscard]] std::uint64_t done() const { return transfers(); }
 
  protected:
-  void restart() { done_ = 0; }
+  void restart() { set_transfers(0); }
 
  private:
   int node_;
   unsigned threads_;
-  std::uint64_t done_ = 0;
 };
 
 }  // namespace linkscope::host

@@ -1,9 +1,9 @@
-#include "backend/host/memcpy.hpp"
-
+// memcpy: the C library's copy, by one or more CPU threads.
 #include <cstring>
 
-#include "backend/host/non_temporal.hpp"
+#include "backend/host/methods.hpp"
 #include "backend/host/slot_transfer.hpp"
+#include "backend/host/non_temporal.hpp"
 
 namespace linkscope::host {
 
@@ -32,30 +32,27 @@ class MemcpyTransfer final : public SlotTransfer {
 
 }  // namespace
 
-std::map<std::string, std::string> Memcpy::parameters() const {
-  auto all = thread_parameters();
-  all["non_temporal"] =
-      "1: streaming stores past the caches at every size; 0 (default): the C library decides by size";
-  return all;
-}
-
-Support Memcpy::supports(const Flow& flow) const {
-  if (!flow.source || !flow.destination) return Support::no("memcpy needs a source and a destination");
-  for (const Endpoint* end : {&*flow.source, &*flow.destination}) {
-    if (const Support reached = context_->reachable(*end); !reached) return reached;
-  }
-  if (const Support enough = threads_available(*context_, flow); !enough) return enough;
-  if (const Support understood = non_temporal_understood(flow); !understood) return understood;
-  return wants_non_temporal(flow) ? can_store_non_temporal() : Support::yes();
-}
-
-std::unique_ptr<Transfer> Memcpy::prepare(const Flow& flow, const Arenas& arenas) const {
-  return std::make_unique<MemcpyTransfer>(flow, arenas,
-                                          wants_non_temporal(flow) ? non_temporal_copy() : nullptr);
-}
-
-Bytes Memcpy::rotation_bytes(const Flow& flow) const {
-  return context_->rotation_bytes({flow.executor, flow.source->device, flow.destination->device});
+Method memcpy_copy(const std::shared_ptr<HostContext>& context) {
+  constexpr Parameter non_temporal =
+      integer("non_temporal",
+              "1: streaming stores past the caches at every size; 0: the C library decides by size", 0, 1, 0);
+  Method row{{"memcpy", "the C library's memcpy by CPU threads"}, {thread_count, non_temporal}};
+  row.supports = [=](const Flow& flow) {
+    if (!flow.source || !flow.destination) return Support::no("memcpy needs a source and a destination");
+    for (const Endpoint* end : {&*flow.source, &*flow.destination}) {
+      if (const Support reached = context->reachable(*end); !reached) return reached;
+    }
+    if (const Support enough = threads_available(*context, flow); !enough) return enough;
+    return flow.parameters.number(non_temporal) == 1 ? can_store_non_temporal() : Support::yes();
+  };
+  row.rotation_bytes = [context](const Flow& flow) {
+    return context->rotation_bytes({flow.executor, flow.source->device, flow.destination->device});
+  };
+  row.prepare = [=](const Flow& flow, const Arenas& arenas) {
+    const bool streaming = flow.parameters.number(non_temporal) == 1;
+    return std::make_unique<MemcpyTransfer>(flow, arenas, streaming ? non_temporal_copy() : nullptr);
+  };
+  return row;
 }
 
 }  // namespace linkscope::host

@@ -1,5 +1,4 @@
-#include "backend/host/pointer_chase.hpp"
-
+// pointer-chase on a CPU: the time of one dependent load.
 #include <cstdint>
 #include <cstring>
 #include <limits>
@@ -7,33 +6,36 @@
 
 #include "backend/host/chase_order.hpp"
 #include "backend/host/host_transfer.hpp"
+#include "backend/host/methods.hpp"
 #include "base/error.hpp"
 
 namespace linkscope::host {
 
 namespace {
 
-constexpr std::int64_t default_stride = 256;
-constexpr std::int64_t default_locality = 64 * 4096;
-constexpr std::int64_t default_hops = 16384;
+constexpr std::int64_t most = std::int64_t{1} << 48U;
+constexpr Parameter stride = integer("stride", "bytes between nodes, a multiple of 8", 8, most, 256);
+constexpr Parameter locality =
+    integer("locality", "bytes visited completely, in random order, before moving on", 1, most, 64 * 4096);
+constexpr Parameter hops = integer("hops", "dependent loads in one transfer", 1, most, 16384);
 
 using Link = const void*;
 
 Link follow(Link at) { return *static_cast<const Link*>(at); }
 
-/// `hops` dependent loads. Unrolled so that the loop's own instructions vanish beside a 1 ns load.
-Link chase(Link at, std::uint64_t hops) {
-  for (; hops >= 64; hops -= 64) {
+/// `count` dependent loads. Unrolled so that the loop's own instructions vanish beside a 1 ns load.
+Link chase(Link at, std::uint64_t count) {
+  for (; count >= 64; count -= 64) {
 #pragma GCC unroll 64
     for (int i = 0; i < 64; ++i) at = follow(at);
   }
-  for (; hops > 0; --hops) at = follow(at);
+  for (; count > 0; --count) at = follow(at);
   return at;
 }
 
 ChaseShape shape_of(const Flow& flow) {
-  return {flow.bytes, static_cast<Bytes>(flow.parameters.number("stride", default_stride)),
-          static_cast<Bytes>(flow.parameters.number("locality", default_locality))};
+  return {flow.bytes, static_cast<Bytes>(flow.parameters.number(stride)),
+          static_cast<Bytes>(flow.parameters.number(locality))};
 }
 
 class HostPointerChaseTransfer final : public HostTransfer {
@@ -41,7 +43,7 @@ class HostPointerChaseTransfer final : public HostTransfer {
   HostPointerChaseTransfer(const Flow& flow, Buffer& span, WorkerPool& workers)
       : HostTransfer(flow.executor.index, 1),
         shape_(shape_of(flow)),
-        hops_(static_cast<std::uint64_t>(flow.parameters.number("hops", default_hops))),
+        hops_(static_cast<std::uint64_t>(flow.parameters.number(hops))),
         span_(span),
         workers_(workers) {
     own_facts().operations = hops_;
@@ -92,7 +94,7 @@ std::optional<std::uint64_t> HostPointerChaseTransfer::first_damaged() const {
 }
 
 void HostPointerChaseTransfer::arm(std::uint64_t seed) {
-  restart();
+  Transfer::arm(seed);
   order_.emplace(shape_, seed);
   at_ = address(0);
   bool whole = false;
@@ -104,9 +106,9 @@ void HostPointerChaseTransfer::arm(std::uint64_t seed) {
 }
 
 std::optional<Mismatch> HostPointerChaseTransfer::verify(std::uint64_t /*seed*/) const {
-  const std::uint64_t hops = done() * hops_;
-  if (at_ != address(hops))
-    return Mismatch{"after " + std::to_string(hops) + " hops the chase is not where its order says"};
+  const std::uint64_t followed = transfers() * hops_;
+  if (at_ != address(followed))
+    return Mismatch{"after " + std::to_string(followed) + " hops the chase is not where its order says"};
   if (const auto step = first_damaged())
     return Mismatch{"the pointer at byte " + std::to_string(order_->offset(*step)) + " of " +
                     std::to_string(shape_.span) + " is damaged"};
@@ -120,34 +122,28 @@ std::vector<std::string> HostPointerChaseTransfer::notes() const {
 
 }  // namespace
 
-std::map<std::string, std::string> HostPointerChase::parameters() const {
-  return {
-      {"stride", "bytes between nodes, a multiple of 8; default 256"},
-      {"locality", "bytes visited completely, in random order, before moving on; default 262144 (64 pages)"},
-      {"hops", "dependent loads in one transfer; default 16384"}};
-}
-
-Support HostPointerChase::supports(const Flow& flow) const {
-  if (!flow.source || flow.destination)
-    return Support::no("pointer-chase reads a source and has no destination");
-  if (const Support reached = context_->reachable(*flow.source); !reached) return reached;
-  if (const Support executor = context_->can_execute(flow.executor); !executor) return executor;
-  const std::int64_t stride = flow.parameters.number("stride", default_stride);
-  if (stride < 8 || stride % 8 != 0) return Support::no("stride must be a positive multiple of 8");
-  if (flow.parameters.number("locality", default_locality) < 1)
-    return Support::no("locality must be positive");
-  if (flow.parameters.number("hops", default_hops) < 1) return Support::no("hops must be positive");
-  const std::uint64_t nodes = shape_of(flow).nodes();
-  if (nodes < 2)
-    return Support::no(std::to_string(flow.bytes) + " B hold fewer than two nodes at this stride");
-  if (nodes > std::numeric_limits<std::uint32_t>::max())
-    return Support::no("more than 2^32 nodes: use a larger stride");
-  return Support::yes();
-}
-
-std::unique_ptr<Transfer> HostPointerChase::prepare(const Flow& flow, const Arenas& arenas) const {
-  return std::make_unique<HostPointerChaseTransfer>(flow, *arenas.source,
-                                                    context_->workers(flow.executor.index));
+Method host_pointer_chase(const std::shared_ptr<HostContext>& context) {
+  Method row{{"pointer-chase", "latency of dependent loads in random order", Quantity::latency,
+              pointer_chase_traits},
+             {stride, locality, hops}};
+  row.supports = [context](const Flow& flow) {
+    if (!flow.source || flow.destination)
+      return Support::no("pointer-chase reads a source and has no destination");
+    if (const Support reached = context->reachable(*flow.source); !reached) return reached;
+    if (const Support executor = context->can_execute(flow.executor); !executor) return executor;
+    if (flow.parameters.number(stride) % 8 != 0) return Support::no("stride must be a multiple of 8");
+    const std::uint64_t nodes = shape_of(flow).nodes();
+    if (nodes < 2)
+      return Support::no(std::to_string(flow.bytes) + " B hold fewer than two nodes at this stride");
+    if (nodes > std::numeric_limits<std::uint32_t>::max())
+      return Support::no("more than 2^32 nodes: use a larger stride");
+    return Support::yes();
+  };
+  row.prepare = [context](const Flow& flow, const Arenas& arenas) {
+    return std::make_unique<HostPointerChaseTransfer>(flow, *arenas.source,
+                                                      context->workers(flow.executor.index));
+  };
+  return row;
 }
 
 }  // namespace linkscope::host

@@ -1,5 +1,5 @@
-#include "backend/host/shm_copy.hpp"
-
+// shm-copy: messages between two processes of a host, copied by the CPU straight into the receiver's memory.
+#include "backend/host/methods.hpp"
 #include "backend/host/shm_transfer.hpp"
 
 namespace linkscope::host {
@@ -25,19 +25,7 @@ Support not_shareable(const Endpoint& end) {
   return Support::no("another process cannot map " + end.memory + " memory: a receiver's must be shm");
 }
 
-}  // namespace
-
-Quantity ShmCopy::quantity_of(const Flow& flow) const {
-  return shm_call_of(flow) == ShmCall::ping_pong ? Quantity::latency : Quantity::bandwidth;
-}
-
-std::map<std::string, std::string> ShmCopy::parameters() const {
-  return {{"call",
-           "send (default: copied into the receiver's memory and answered by a word, so the time is until "
-           "arrival) or ping-pong (half of a round trip)"}};
-}
-
-Support ShmCopy::supports(const Flow& flow) const {
+Support supports(const Flow& flow) {
   if (!flow.source || !flow.destination) return Support::no("shm-copy needs a source and a destination");
   if (flow.source->rank == flow.destination->rank)
     return Support::no(
@@ -46,22 +34,22 @@ Support ShmCopy::supports(const Flow& flow) const {
     if (end->device.kind != DeviceKind::numa) return Support::no(end->device.text() + " is no host memory");
   }
   if (!flow.destination->traits.shareable) return not_shareable(*flow.destination);
-  const bool both = shm_call_of(flow) == ShmCall::ping_pong;
+  const bool both = flow.parameters.choice<ShmCall>(shm_call) == ShmCall::ping_pong;
   return both && !flow.source->traits.shareable ? not_shareable(*flow.source) : Support::yes();
 }
 
-std::vector<FlowPart> ShmCopy::parts(const Flow& flow) const {
+std::vector<FlowPart> parts_of(const Flow& flow) {
   FlowPart from{flow.source->rank, flow.source->device, flow.source, std::nullopt, Timing::timed};
   FlowPart to{flow.destination->rank, flow.destination->device, std::nullopt, flow.destination,
               Timing::untimed};
-  if (shm_call_of(flow) == ShmCall::ping_pong) {
+  if (flow.parameters.choice<ShmCall>(shm_call) == ShmCall::ping_pong) {
     from.destination = flow.source;
     to.source = flow.destination;
   }
   return {std::move(from), std::move(to)};
 }
 
-std::unique_ptr<PreparedParts> ShmCopy::assemble(const Flow& flow, const std::vector<LocalPart>& own) const {
+std::unique_ptr<PreparedParts> assemble(const Flow& flow, const std::vector<LocalPart>& own) {
   if (own.empty()) return std::make_unique<NoParts>();
   const LocalPart& part = own.front();
   const Side side = part.index == 0 ? Side::source : Side::destination;
@@ -71,8 +59,23 @@ std::unique_ptr<PreparedParts> ShmCopy::assemble(const Flow& flow, const std::ve
                                     there.rank);
 }
 
-Bytes ShmCopy::rotation_bytes(const Flow& flow) const {
-  return context_->rotation_bytes({flow.source->device, flow.destination->device});
+}  // namespace
+
+Method shm_copy(const std::shared_ptr<HostContext>& context) {
+  Method row{{"shm-copy", "messages between two processes of a host, copied straight into shared memory",
+              Quantity::bandwidth, shm_copy_traits},
+             {shm_call}};
+  row.supports = supports;
+  row.quantity_of = [](const Flow& flow) {
+    return flow.parameters.choice<ShmCall>(shm_call) == ShmCall::ping_pong ? Quantity::latency
+                                                                           : Quantity::bandwidth;
+  };
+  row.rotation_bytes = [context](const Flow& flow) {
+    return context->rotation_bytes({flow.source->device, flow.destination->device});
+  };
+  row.parts = parts_of;
+  row.assemble = assemble;
+  return row;
 }
 
 }  // namespace linkscope::host

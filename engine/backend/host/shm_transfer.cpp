@@ -37,15 +37,12 @@ struct ShmTransfer::Exported {
   Rotation rotation;
 };
 
-ShmCall shm_call_of(const Flow& flow) {
-  const std::string word = flow.parameters.word("call", "send");
-  if (word == "send") return ShmCall::send;
-  if (word == "ping-pong") return ShmCall::ping_pong;
-  throw Error(Fault::bad_input, "parameter call: '" + word + "' is neither send nor ping-pong");
-}
-
 ShmTransfer::ShmTransfer(int node, const Flow& flow, Side side, const Arenas& arenas)
-    : StampedTransfer(node), call_(shm_call_of(flow)), side_(side), arenas_(arenas), bytes_(flow.bytes) {
+    : StampedTransfer(node),
+      call_(flow.parameters.choice<ShmCall>(shm_call)),
+      side_(side),
+      arenas_(arenas),
+      bytes_(flow.bytes) {
   if (side == Side::source) {
     own_turns_.emplace(sizeof(ShmTurns));
     turns_ = new (own_turns_->map()) ShmTurns;
@@ -82,20 +79,7 @@ void ShmTransfer::connect(const std::string& exported) {
       throw Error(Fault::broken, "a process lent less memory than the messages take");
     peer_in_ = {peer_memory_.emplace(peer.memory).data(), rotation.stride, rotation.slots};
   }
-  if (bytes_ > 0) check_.emplace(side_, arenas_, bytes_, rotation);
-}
-
-void ShmTransfer::arm(std::uint64_t seed) {
-  restart();
-  if (check_) check_->arm(seed);
-}
-
-std::optional<Mismatch> ShmTransfer::verify(std::uint64_t seed) const {
-  return check_ ? check_->verify(seed, done()) : std::nullopt;
-}
-
-void ShmTransfer::flush() {
-  if (check_) check_->flush();
+  if (bytes_ > 0) set_check(std::make_unique<MessageCheck>(side_, arenas_, bytes_, rotation));
 }
 
 std::optional<Span> ShmTransfer::carry_out(std::uint64_t first, std::uint64_t repeats) noexcept {

@@ -18,11 +18,11 @@
 
 namespace linkscope::host {
 
-/// What parameter `call` of a flow by shared memory says.
 enum class ShmCall { send, ping_pong };
-
-/// Throws Error{bad_input} for a word that means nothing.
-[[nodiscard]] ShmCall shm_call_of(const Flow& flow);
+inline constexpr Parameter shm_call = word("call", "send|ping-pong",
+                                           "send: copied into the receiver's memory and answered by a word, "
+                                           "so the time is until arrival; ping-pong: half "
+                                           "of a round trip");
 
 /// What both ends see, on a page of the source's. `word` counts what has been said, by either: each knows whose turn it
 /// is. Half a round trip without payload is then one cache line on its way from a CPU to the other.
@@ -42,10 +42,6 @@ class ShmTransfer final : public StampedTransfer {
   /// Before anything else. Throws Error{unsupported} where this process cannot have the other's memory.
   void connect(const std::string& exported);
 
-  void arm(std::uint64_t seed) override;
-  [[nodiscard]] std::optional<Mismatch> verify(std::uint64_t seed) const override;
-  [[nodiscard]] Bytes verified_bytes() const override { return check_ ? check_->verified_bytes(done()) : 0; }
-  void flush() override;
   [[nodiscard]] std::vector<std::string> notes() const override { return arenas_.residences(); }
 
  protected:
@@ -75,7 +71,6 @@ class ShmTransfer final : public StampedTransfer {
   Slots out_;
   Slots in_;
   Slots peer_in_;
-  std::optional<MessageCheck> check_;  ///< nothing of messages without bytes
 };
 
 }  // namespace linkscope::host

@@ -11,8 +11,6 @@ namespace {
 
 constexpr Bytes least_share = 64;
 
-std::int64_t threads_of(const Flow& flow) { return flow.parameters.number("threads", 1); }
-
 }  // namespace
 
 unsigned sharers(Bytes bytes, std::int64_t threads, Bytes cut) {
@@ -67,37 +65,30 @@ void StartCheck::put_back() {
 }
 
 SlotTransfer::SlotTransfer(const Flow& flow, const Arenas& arenas)
-    : HostTransfer(flow.executor.index, sharers(flow.bytes, threads_of(flow), line)),
+    : HostTransfer(flow.executor.index, sharers(flow.bytes, flow.parameters.number(thread_count), line)),
       arenas_(arenas),
       bytes_(flow.bytes),
-      check_(arenas.source, arenas.destination, flow.bytes, arenas.rotation),
       start_check_(arenas, flow.bytes) {
+  set_check(std::make_unique<CopyCheck>(arenas.source, arenas.destination, flow.bytes, arenas.rotation));
   own_facts().setting = {{"threads", threads()}};
   own_facts().checks_starts = arenas.destination != nullptr;
 }
 
 void SlotTransfer::arm(std::uint64_t seed) {
-  restart();
-  check_.arm(seed);
+  Transfer::arm(seed);
   start_check_.forget();
-  seed_ = seed;
 }
 
-void SlotTransfer::restore() { start_check_.change(seed_, done()); }
+void SlotTransfer::restore() { start_check_.change(seed(), transfers()); }
 
 void SlotTransfer::rethrow() {
-  if (const auto wrong = start_check_.check(done())) throw Error(Fault::mismatch, wrong->what);
-}
-
-std::map<std::string, std::string> thread_parameters() {
-  return {{"threads", "CPU threads that share the work, each on its own CPU of the executor; default 1"}};
+  if (const auto wrong = start_check_.check(transfers())) throw Error(Fault::mismatch, wrong->what);
 }
 
 Support threads_available(const HostContext& context, const Flow& flow) {
   if (const Support executor = context.can_execute(flow.executor); !executor) return executor;
-  const std::int64_t threads = threads_of(flow);
+  const std::int64_t threads = flow.parameters.number(thread_count);
   const auto cpus = static_cast<std::int64_t>(context.topology().find(flow.executor.index)->cpus.size());
-  if (threads < 1) return Support::no(flow.method + " needs at least one thread");
   if (threads > cpus) {
     return Support::no(flow.executor.text() + " has " + std::to_string(cpus) + " CPUs, not " +
                        std::to_string(threads));
@@ -107,13 +98,6 @@ Support threads_available(const HostContext& context, const Flow& flow) {
                        std::to_string(threads) + " threads");
   }
   return Support::yes();
-}
-
-bool wants_non_temporal(const Flow& flow) { return flow.parameters.number("non_temporal", 0) == 1; }
-
-Support non_temporal_understood(const Flow& flow) {
-  const std::int64_t value = flow.parameters.number("non_temporal", 0);
-  return value == 0 || value == 1 ? Support::yes() : Support::no("non_temporal is 0 or 1");
 }
 
 }  // namespace linkscope::host

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstdint>
-#include <map>
 #include <string>
 #include <vector>
 
@@ -12,6 +11,9 @@
 #include "model/method.hpp"
 
 namespace linkscope::host {
+
+inline constexpr Parameter thread_count =
+    integer("threads", "CPU threads that share the work, each on its own CPU of the executor", 1, 1 << 20, 1);
 
 /// What one of several threads works on.
 struct ThreadShare {
@@ -63,11 +65,6 @@ class SlotTransfer : public HostTransfer {
   void arm(std::uint64_t seed) override;
   void restore() override;
   void rethrow() override;
-  [[nodiscard]] std::optional<Mismatch> verify(std::uint64_t seed) const override {
-    return check_.verify(seed, done());
-  }
-  [[nodiscard]] Bytes verified_bytes() const override { return check_.verified_bytes(done()); }
-  void flush() override { check_.flush(); }
   /// Where the pages of both ends were found.
   [[nodiscard]] std::vector<std::string> notes() const override { return arenas_.residences(); }
 
@@ -88,9 +85,7 @@ class SlotTransfer : public HostTransfer {
 
   Arenas arenas_;
   Bytes bytes_;
-  CopyCheck check_;
   StartCheck start_check_;
-  std::uint64_t seed_ = 0;
 };
 
 template <class Work>
@@ -115,11 +110,7 @@ void SlotTransfer::sweep(unsigned part, std::uint64_t first, std::uint64_t repea
   }
 }
 
-/// Parameter `threads`, for the catalog; and whether the executor can give as many for this flow.
-[[nodiscard]] std::map<std::string, std::string> thread_parameters();
+/// Whether the executor can give as many threads for this flow as it wants.
 [[nodiscard]] Support threads_available(const HostContext& context, const Flow& flow);
-/// Parameter `non_temporal`: whether the flow asks for that, and whether its value means anything.
-[[nodiscard]] bool wants_non_temporal(const Flow& flow);
-[[nodiscard]] Support non_temporal_understood(const Flow& flow);
 
 }  // namespace linkscope::host

@@ -8,7 +8,7 @@
 #include "backend/gpu/memory/runtime_allocation.hpp"
 #include "backend/gpu/migration/migrating_slots.hpp"
 #include "backend/gpu/transfer.hpp"
-#include "backend/host/allocation_methods.hpp"
+#include "backend/host/allocation_calls.hpp"
 #include "backend/host/context.hpp"
 #include "backend/host/first_touch.hpp"
 #include "backend/host/memory_room.hpp"
@@ -103,7 +103,9 @@ int owner_of(const GpuContext& context, const Flow& flow) {
 
 }  // namespace
 
-std::map<std::string, std::string> GpuFirstTouch::own_parameters() const { return host::thread_parameters(); }
+std::map<std::string, std::string> GpuFirstTouch::own_parameters() const {
+  return {{std::string(host::thread_count.name), std::string(host::thread_count.text)}};
+}
 
 Support GpuFirstTouch::supports(const Flow& flow) const {
   if (const Support named = names_memory(flow); !named) return named;

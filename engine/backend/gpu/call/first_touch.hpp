@@ -8,7 +8,7 @@
 namespace linkscope::gpu {
 
 /// A GPU writes fresh pageable, huge or managed blocks by a kernel; CPUs write fresh managed ones by memset (pageable
-/// and huge ones are the host backend's own, see host::HostFirstTouch). Managed blocks are in allocations of whole 2
+/// and huge ones are the host backend's own, see host::host_first_touch). Managed blocks are in allocations of whole 2
 /// MiB, and are touched over their own bytes alone.
 class GpuFirstTouch final : public CallMethod {
  public:
