@@ -13,7 +13,7 @@
 #include "backend/host/first_touch.hpp"
 #include "backend/host/memories.hpp"
 #include "backend/host/methods.hpp"
-#include "backend/host/non_temporal.hpp"
+#include "backend/host/word_loops.hpp"
 #include "base/error.hpp"
 #include "endpoints.hpp"
 

@@ -7,7 +7,6 @@
 #include <cstring>
 
 #include "backend/host/cache_flush.hpp"
-#include "backend/host/non_temporal.hpp"
 #include "model/pattern.hpp"
 
 namespace linkscope::host {

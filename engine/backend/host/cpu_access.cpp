@@ -5,7 +5,6 @@
 #include <vector>
 
 #include "backend/host/methods.hpp"
-#include "backend/host/non_temporal.hpp"
 #include "backend/host/slot_transfer.hpp"
 #include "backend/host/word_loops.hpp"
 #include "model/pattern.hpp"

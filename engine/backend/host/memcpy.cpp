@@ -3,7 +3,7 @@
 
 #include "backend/host/methods.hpp"
 #include "backend/host/slot_transfer.hpp"
-#include "backend/host/non_temporal.hpp"
+#include "backend/host/word_loops.hpp"
 
 namespace linkscope::host {
 

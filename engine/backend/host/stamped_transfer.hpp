@@ -1,6 +1,7 @@
 // StampedTransfer: a transfer that several processes carry out together, each in one thread, and stamp themselves.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 
@@ -15,10 +16,21 @@ class StampedTransfer : public HostTransfer {
  public:
   explicit StampedTransfer(int node) : HostTransfer(node, 1) {}
 
-  void expect(Clock clock) override;
-  void perform(unsigned part, std::uint64_t first, std::uint64_t repeats) noexcept final;
+  void expect(Clock clock) override {
+    clock_ = clock;
+    begun_ = false;
+    span_.reset();
+  }
+  void perform(unsigned /*part*/, std::uint64_t first, std::uint64_t repeats) noexcept final {
+    const std::optional<Span> span = carry_out(first, repeats);
+    if (!begun_) span_ = span;
+    begun_ = true;
+  }
   /// Its own stamps. The length is the sum of the timed pieces; an aggregate holds what is between them too.
-  [[nodiscard]] Span counted(const Span& span) final;
+  [[nodiscard]] Span counted(const Span& span) final {
+    if (!span_) return span;
+    return {span_->start, span_->end, std::max(span.idle, span_->end), span_->between, span.interference};
+  }
 
  protected:
   /// Meets the partners and carries out the repeats. Its span, or nothing where that failed.

@@ -1,10 +1,11 @@
-// Filling and summing memory word by word, as fast as this CPU's vectors go.
+// Word loops: filling, summing and copying memory as fast as this CPU's vectors go, past the caches too.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 
 #include "base/units.hpp"
+#include "model/support.hpp"
 
 namespace linkscope::host {
 
@@ -20,5 +21,20 @@ using SumFunction = std::uint64_t (*)(const std::byte* at, Bytes bytes);
 
 /// What a SumFunction finds in memory that a FillFunction has filled.
 [[nodiscard]] std::uint64_t sum_of_pattern(Bytes bytes, std::uint64_t seed, std::uint64_t first_word);
+
+/// Copies like memcpy.
+using CopyFunction = void (*)(std::byte* destination, const std::byte* source, std::size_t bytes);
+
+/// Whether this CPU has non-temporal stores linkscope knows of.
+[[nodiscard]] Support can_store_non_temporal();
+/// Whether it has such loads. On ordinary memory x86 CPUs serve them like any other; on write-combined memory they
+/// fetch whole lines where others fetch words.
+[[nodiscard]] Support can_load_non_temporal();
+
+/// The widest this CPU can run; null where the answer above is no. All stores are visible to others on return. The
+/// first and last bytes, up to a line's boundary, go by ordinary loads and stores.
+[[nodiscard]] CopyFunction non_temporal_copy();
+[[nodiscard]] FillFunction non_temporal_fill();
+[[nodiscard]] SumFunction non_temporal_sum();
 
 }  // namespace linkscope::host
