@@ -21,7 +21,7 @@ double whole_up(double count) { return std::ceil(count * (1 - 1e-6)); }
 
 double clamp_repeats(double repeats) { return std::clamp(repeats, 1.0, most_repeats); }
 
-/// Whether all measured flows are of the same group. Kernels on one GPU that wait for one another look unequal.
+/// Tells whether all measured flows are of one group. Kernels on one GPU that wait for one another look unequal.
 bool of_one_group(const std::vector<RateEstimate>& rate_estimates) {
   const auto is_measured = [](const RateEstimate& rate_estimate) {
     return rate_estimate.role == Role::measured;

@@ -23,7 +23,7 @@ struct RateEstimate {
   std::uint64_t max_repeats = std::numeric_limits<std::uint64_t>::max();
   std::string call_group{};  // NOLINT(readability-redundant-member-init): lets initialisers leave it out
 
-  /// Whether the two flows must repeat alike.
+  /// Tells whether the two flows must repeat alike.
   [[nodiscard]] bool same_group(const RateEstimate& other) const {
     return !call_group.empty() && call_group == other.call_group && role == other.role;
   }

@@ -32,7 +32,7 @@ struct Series {
   bool all_count = false;            ///< those too, because there are hardly others
   std::size_t load_ended = 0;        ///< starts that do not count: their load ended before what was measured
 
-  /// What is to be said of the figures of the measured flow that `before` others precede.
+  /// Returns remarks on the figures of the measured flow that `before` others precede.
   [[nodiscard]] std::vector<std::string> warnings_of(std::size_t before) const {
     return rules[std::min(before, rules.size() - 1)].warnings();
   }
@@ -132,8 +132,8 @@ VerifiedPass CaseMeasurement::armed() {
   return *std::move(pass);
 }
 
-/// Repeated transfers have the same inputs: each could pass on what an earlier one left. Here inputs are new and outputs
-/// poisoned before each, outside the samples. nccl-tests checks one such call after its timing.
+/// Repeated transfers have the same inputs: each could pass on what an earlier one left. Here inputs are new and
+/// outputs poisoned before each, outside the samples. nccl-tests checks one such call after its timing.
 Bytes CaseMeasurement::one_by_one() {
   const bool wanted = std::any_of(flows_.begin(), flows_.end(), [](const MeasuredFlow& flow) {
     return flow.facts().accumulates || flow.facts().collective;
@@ -148,7 +148,7 @@ Bytes CaseMeasurement::one_by_one() {
   return bytes;
 }
 
-/// In all processes.
+/// Compares in all processes, and counts the bytes of all.
 Bytes CaseMeasurement::compared(const VerifiedPass& pass, Checked which) {
   Bytes bytes = 0;
   for (const std::string& word : session_.poll([&] { return std::to_string(pass.finish(which)); }))
@@ -156,7 +156,7 @@ Bytes CaseMeasurement::compared(const VerifiedPass& pass, Checked which) {
   return bytes;
 }
 
-/// How long a sample shall be, by the rate that one showed.
+/// Returns how long a sample shall be, by the rate that one showed.
 Seconds CaseMeasurement::target_after(const Sample& sample) const {
   Seconds target = target_;
   for (std::size_t i = 0; i < flows_.size(); ++i) {
@@ -167,7 +167,7 @@ Seconds CaseMeasurement::target_after(const Sample& sample) const {
   return target;
 }
 
-/// Whether a sample with its repeats fits the rate it showed.
+/// Tells whether a sample's repeats fit the rate that it showed.
 bool CaseMeasurement::fits(const Sample& sample, const Repeats& wanted) const {
   for (std::size_t i = 0; i < flows_.size(); ++i) {
     const double ratio = static_cast<double>(wanted[i]) / static_cast<double>(sample.repeats()[i]);
@@ -226,9 +226,9 @@ void CaseMeasurement::require_time_passed(const Sample& sample) const {
   }
 }
 
-/// Whether the series starts over, with other repeats: samples are far from as long as they shall be, because the plan
-/// rests on starts that were slower or faster. A sample that is too long may be a single stall, so it takes two in a row;
-/// of those that are too short, a quarter.
+/// Lets the series start over, with other repeats, where samples are far from as long as they shall be, because the
+/// plan rests on starts that were slower or faster. A sample that is too long may be a single stall, so it takes two in
+/// a row; of those that are too short, a quarter.
 bool CaseMeasurement::plan_again(const Sample& sample, Repeats& repeats, Planning& planning) const {
   const Repeats wanted = sampler_.repeats_for(sample, target_after(sample));
   bool too_short = false;
@@ -257,7 +257,7 @@ void CaseMeasurement::add(Sample sample, Series& series) const {
   series.samples.push_back(std::move(sample));
 }
 
-/// Whether `sample` does not count: its threads waited for CPUs that the machine had given to others. Where that is so of
+/// Leaves a sample out whose threads waited for CPUs that the machine had given to others. Where that is so of
 /// most, it is how this machine is, and all count.
 bool CaseMeasurement::put_aside(const Sample& sample, Series& series, Seconds spent) const {
   if (series.all_count || !sample.kept_waiting()) return false;

@@ -18,7 +18,7 @@
 
 namespace linkscope {
 
-/// What the cases of a run share.
+/// The state that the cases of a run share.
 struct MeasurementSession {
   SamplingOptions options;
   std::function<Seconds()>

@@ -13,13 +13,13 @@
 
 namespace linkscope {
 
-/// What one device of one process does of a flow.
+/// The part of a flow that one device of one process carries out.
 struct MeasuredPart {
   Transfer* transfer = nullptr;
   Timing timing = Timing::timed;
 };
 
-/// How the time of a flow comes of those of its timed parts: an application waits for its slowest rank.
+/// Says how the time of a flow comes of those of its timed parts: an application waits for its slowest rank.
 enum class PartsTime { mean, longest };
 
 /// A prepared flow with what its figures need. The transfers outlive the measurement.
@@ -44,7 +44,7 @@ struct MeasuredFlow {
   }
 };
 
-/// What stands before words about flow i of `flows`: nothing where it is the only one.
+/// Returns what stands before words about flow i of `flows`: nothing where it is the only one.
 inline std::string place_of(const std::vector<MeasuredFlow>& flows, std::size_t i) {
   return flows.size() > 1 ? "flow " + std::to_string(i) + ": " : "";
 }

@@ -23,7 +23,7 @@ class Sample {
   [[nodiscard]] Seconds per_transfer(std::size_t i) const;
   /// Time of one operation of flow i.
   [[nodiscard]] Seconds per_operation(std::size_t i) const;
-  /// The same of each of the flow's timed parts, in order.
+  /// Returns the same for each of the flow's timed parts, in order.
   [[nodiscard]] std::vector<Seconds> per_operation_by_part(std::size_t i) const;
   /// Payload rate of flow i on its own span, decimal GB/s.
   [[nodiscard]] double rate(std::size_t i) const;
@@ -39,7 +39,7 @@ class Sample {
 
   /// The worst of what the machine took from any timed part of a measured flow; switches are those of all.
   [[nodiscard]] Interference interference() const;
-  /// Whether threads of a measured flow were ready but without a CPU for more than 1 % of its time, and 10 us.
+  /// Tells whether threads of a measured flow were ready but without a CPU for more than 1 % of its time, and 10 us.
   [[nodiscard]] bool kept_waiting() const;
 
   [[nodiscard]] const Repeats& repeats() const { return repeats_; }
@@ -48,7 +48,8 @@ class Sample {
 
  private:
   [[nodiscard]] Bytes payload(std::size_t i) const;
-  /// What flow i's repeats took, for planning: without the time until its last thread began, where that is most of it.
+  /// Returns what flow i's repeats took, for planning: without the time until its last thread began, where that is most
+  /// of it.
   [[nodiscard]] TimedRepeats timed(std::size_t i) const;
   /// Calls `what` with the span of every timed part of a measured flow.
   template <class What>
@@ -105,7 +106,7 @@ class Sampler {
   std::uint64_t tail_eighths_ = 1;  ///< of the repeats
 };
 
-/// Whether every measured flow is a bandwidth, so that an aggregate rate means something.
+/// Tells whether every measured flow is a bandwidth, so that an aggregate rate means something.
 bool all_bandwidth(const std::vector<MeasuredFlow>& flows);
 
 }  // namespace linkscope

@@ -10,7 +10,7 @@
 
 namespace linkscope {
 
-/// What a plan asks of the sampling (plan.schema.json: options).
+/// The options of sampling that a plan sets (plan.schema.json).
 struct SamplingOptions {
   double precision = 0.01;  ///< asked distance of the 95 % interval's farther end from the median, relative
   std::size_t min_samples = 6;  ///< at least six, fewer have no such interval
@@ -31,7 +31,7 @@ class StoppingRule {
   explicit StoppingRule(const SamplingOptions& options) : options_(options) {}
 
   void add(double value);
-  /// Why to stop now, if at all. `spent` is the sampling's wall time so far.
+  /// Returns why to stop now, if at all. `spent` is the sampling's wall time so far.
   [[nodiscard]] std::optional<Stop> decide(Seconds spent) const;
   /// Median of the later half over the median of the earlier half, less one.
   [[nodiscard]] double drift() const;
@@ -46,8 +46,8 @@ class StoppingRule {
   std::vector<double> ascending_;
 };
 
-/// Of several figures watched together: nothing as long as one of them wants more samples; precision only where
-/// all have it. Throws nothing; `rules` holds at least one.
+/// Decides for several figures watched together: nothing as long as one of them wants more samples; precision only
+/// where all have it. Throws nothing; `rules` holds at least one.
 std::optional<Stop> decide(const std::vector<StoppingRule>& rules, Seconds spent);
 
 }  // namespace linkscope

@@ -50,7 +50,7 @@ Repeats first_repeats(Sampler& sampler, Seconds target) {
   return sampler.repeats_for(warm, target);
 }
 
-/// What is wrong with the candidates in use, the same in every process; empty where nothing is.
+/// Says what is wrong with the candidates in use, the same in every process; empty where nothing is.
 std::string fault_in(const std::vector<MeasuredFlow>& flows, const Poll& poll) {
   const std::vector<std::string> words = poll([&] {
     std::string own;

@@ -19,8 +19,8 @@ class SeedSource {
   std::uint64_t next_;
 };
 
-/// What has run since the pass began: repeated transfers, which are checked but for those that accumulate, or one, which
-/// is checked of those that accumulate or are collective (TransferFacts).
+/// What has run since the pass began: repeated transfers, which are checked but for those that accumulate, or one,
+/// which is checked of those that accumulate or are collective (TransferFacts).
 enum class Checked { repeated, single };
 
 /// One pass: constructing it arms every flow with a seed of its own; finish() checks them.

@@ -12,7 +12,7 @@ namespace linkscope::host {
 class CpuSet {
  public:
   explicit CpuSet(const std::vector<int>& cpus);
-  /// Where the calling thread may run; the kernel leaves out what cgroups forbid. Throws Error{broken}.
+  /// Returns where the calling thread may run; the kernel leaves out what cgroups forbid. Throws Error{broken}.
   [[nodiscard]] static CpuSet of_this_thread();
 
   /// Ascending.

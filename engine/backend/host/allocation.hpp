@@ -27,11 +27,11 @@ class Allocation {
   [[nodiscard]] virtual int take(std::span<Block> blocks) noexcept = 0;
   /// Gives `blocks` back, all of which were taken. 0, or the code of the last failure.
   [[nodiscard]] virtual int give_back(std::span<const Block> blocks) noexcept = 0;
-  /// What a code stands for.
+  /// Returns the error that a code stands for.
   [[nodiscard]] virtual Error failure(int code) const = 0;
   /// Unmeasured, between starts: waits for what the calls left running.
   virtual void settle() {}
-  /// Whether what was taken is what was asked for; one line saying what is wrong where not. Here: each block is apart
+  /// Says in one line what is wrong with what was taken; nothing where all is as asked. Here: each block is apart
   /// from all others by its size().
   [[nodiscard]] virtual std::optional<std::string> inspect(std::span<const Block> blocks) const;
 
@@ -83,8 +83,8 @@ struct BlockCount {
 /// of what is quick to provide, but at least one. `what` names the memory. Throws Error{no_memory} where none fits.
 [[nodiscard]] BlockCount blocks_to_hold(Bytes bytes, std::optional<Bytes> room, std::uint64_t most,
                                         const std::string& what);
-/// The same of host memory, of `node` if one is given, in the whole pages that blocks of `memory` fill once they are
-/// touched; waits for it as MemoryRoom does.
+/// Returns the same for host memory, of `node` if one is given, in the whole pages that blocks of `memory` fill once
+/// they are touched; waits for it as MemoryRoom does.
 [[nodiscard]] BlockCount host_blocks_to_hold(const MemoryTraits& memory, Bytes bytes, std::optional<int> node,
                                              std::uint64_t most);
 

@@ -15,9 +15,9 @@ namespace linkscope::host {
 /// Which of an allocation's two calls is measured; the other one is made between starts.
 enum class Measured { take, give_back };
 
-/// Whether one block more is kept as long as the transfer lives. Allocators provide small blocks out of larger ones,
-/// and give these up when the last of their blocks goes: without a keeper, the first call of a start would pay for
-/// that.
+/// Says whether one block more is kept as long as the transfer lives. Allocators provide small blocks out of larger
+/// ones, and give these up when the last of their blocks goes: without a keeper, the first call of a start would pay
+/// for that.
 enum class Keeper { none, one };
 
 /// One thread makes the call once per transfer. Blocks are held over a whole start, `capacity` at most, so that no call
@@ -47,7 +47,8 @@ class AllocationCalls final : public HostTransfer {
   std::optional<std::string> wrong_;  ///< what was found wrong before blocks were given back
 };
 
-/// Whether `flow` is a call on pageable or huge memory: no source, and a destination that names it on a NUMA node.
+/// Tells whether `flow` is a call on pageable or huge memory: no source, and a destination that names it on a NUMA
+/// node.
 [[nodiscard]] Support names_host_memory(const Flow& flow);
 /// The calls on such memory by a CPU of `node`. Throws Error{no_memory} where not one block fits.
 [[nodiscard]] std::unique_ptr<Transfer> make_host_calls(HostContext& context, int node, const Flow& flow,

@@ -8,7 +8,7 @@
 
 namespace linkscope::host {
 
-/// Whether this CPU lets a process flush lines, and why not.
+/// Tells whether this CPU lets a process flush lines, and why not.
 [[nodiscard]] Support can_flush_caches();
 /// Flushes every line that [address, address + length) touches from all caches; has ended when it returns.
 /// Throws Error{unsupported} where can_flush_caches() says no.

@@ -14,7 +14,7 @@
 
 namespace linkscope::host {
 
-/// Whether CPUs load and store memory of a device that is no NUMA node, as those who know the device say.
+/// Tells whether CPUs load and store memory of a device that is no NUMA node; who knows the device gives it.
 using Reach = std::function<Support(const Endpoint&)>;
 
 /// Lives as long as any buffer or transfer made with it (they hold it, or a gpu context that holds it).
@@ -26,12 +26,12 @@ class HostContext {
   [[nodiscard]] const Topology& topology() const { return topology_; }
   /// Threads on the node; on the nearest node with CPUs where it has none or does not exist.
   [[nodiscard]] WorkerPool& workers(int node);
-  /// Whether `device` is a NUMA node with CPUs that may drive a flow.
+  /// Tells whether `device` is a NUMA node with CPUs that may drive a flow.
   [[nodiscard]] Support can_execute(const DeviceId& device) const;
-  /// Whether `device` is a NUMA node with memory that may be allocated.
+  /// Tells whether `device` is a NUMA node with memory that may be allocated.
   [[nodiscard]] Support can_hold(const DeviceId& device) const;
-  /// Whether CPUs can load and store memory placed as `where` says: on NUMA nodes, and wherever a `reach` given to
-  /// widen() says yes.
+  /// Tells whether CPUs can load and store memory placed as `where` says: on NUMA nodes, and wherever a `reach` given
+  /// to widen() says yes.
   [[nodiscard]] Support reachable(const Endpoint& where) const;
   /// Asks `reach` too about memory of devices that are no NUMA nodes.
   void widen(Reach reach) { reaches_.push_back(std::move(reach)); }

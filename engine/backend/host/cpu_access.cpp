@@ -36,7 +36,7 @@ class CpuReadTransfer final : public SlotTransfer {
   }
 
   [[nodiscard]] std::optional<Mismatch> verify(std::uint64_t seed) const override;
-  /// What the checked sum covers.
+  /// Counts the bytes that the checked sum covers.
   [[nodiscard]] Bytes verified_bytes() const override {
     return std::min(transfers(), arenas().rotation.slots) * bytes();
   }
@@ -101,7 +101,7 @@ constexpr Parameter loads =
 constexpr Parameter stores =
     integer("non_temporal", "1: streaming stores past the caches; 0: ordinary stores", 0, 1, 0);
 
-/// What both methods ask of a flow, whose one end is `end`.
+/// Tells whether threads reach `end`, the one end of the flow, and are there.
 Support accessible(const HostContext& context, const Flow& flow, const Endpoint& end) {
   const Support reached = context.reachable(end);
   return reached ? threads_available(context, flow) : reached;

@@ -28,7 +28,7 @@ class FreshBlocks {
     return index < many_.count ? blocks_.at(index) : nullptr;
   }
   [[nodiscard]] const BlockCount& many() const { return many_; }
-  /// What every byte of a touched block shall hold: never zero, as fresh pages are.
+  /// Returns what every byte of a touched block shall hold: never zero, as fresh pages are.
   [[nodiscard]] int value() const { return value_; }
   /// The first byte of the first `touched` blocks, read by a CPU, that does not hold it.
   [[nodiscard]] std::optional<Mismatch> find_wrong(std::uint64_t touched) const;

@@ -26,7 +26,7 @@ constexpr Seconds patience = 10e-3;
 
 }  // namespace
 
-/// What the kernel has given the calling thread so far.
+/// The time on CPUs that the kernel has given the calling thread so far.
 struct HostGate::CpuTime {
   Seconds wall = 0;
   Seconds on_cpu = 0;
@@ -85,7 +85,7 @@ class HostGate::Aside {
   Aside(const Aside&) = delete;
   Aside& operator=(const Aside&) = delete;
 
-  /// Whether the calling thread is off all of them.
+  /// Tells whether the calling thread is off all of them.
   [[nodiscard]] bool moved() const { return moved_; }
 
  private:
@@ -233,7 +233,7 @@ void HostGate::serve(Runner& runner) noexcept {
   runner.span.interference.switches = static_cast<std::uint64_t>(after.taken - runner.before.taken);
 }
 
-/// Until the first roll call the CPU goes to whoever wants it: the start may be long in coming.
+/// Gives the CPU to whoever wants it until the first roll call: the start may be long in coming.
 bool HostGate::wait_open(Runner& runner) const noexcept {
   Spin spin(runner.policy == SpinPolicy::own ? SpinPolicy::spin_first : runner.policy);
   State state = State::closed;

@@ -14,12 +14,12 @@
 
 namespace linkscope::host {
 
-/// Every thread of every lane waits awake, pinned to a CPU of its lane's node, for one flag. Lanes take
-/// different CPUs as long as there are any; the calling thread keeps off them while they run. Where every thread has a
-/// CPU of its own, the flag is set when all have just answered that they are on it, and none yields it from then on.
-/// Threads stamp themselves when they see the flag and when their work is done; a lane's span is its first start to
-/// its last end. To the gate, the clocks differ for lanes of several threads only: Clock::host makes them meet after each
-/// repeat, as callers of a parallel copy would.
+/// Every thread of every lane waits awake, pinned to a CPU of its lane's node, for one flag. Lanes take different CPUs
+/// as long as there are any; the calling thread keeps off them while they run. Where every thread has a CPU of its own,
+/// the flag is set when all have just answered that they are on it, and none yields it from then on. Threads stamp
+/// themselves when they see the flag and when their work is done; a lane's span is its first start to its last end. To
+/// the gate, the clocks differ for lanes of several threads only: Clock::host makes them meet after each repeat, as
+/// callers of a parallel copy would.
 class HostGate final : public Gate {
  public:
   explicit HostGate(std::shared_ptr<HostContext> context);

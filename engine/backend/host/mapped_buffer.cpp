@@ -12,7 +12,7 @@ namespace linkscope::host {
 
 namespace {
 
-/// Where the pages ought to be found.
+/// Returns the node that the pages ought to be on.
 int expected_node(const Endpoint& where) {
   return where.placement == Placement::bound ? where.device.index : where.first_touch.index;
 }

@@ -17,7 +17,7 @@ class MappedBuffer final : public HostBuffer {
   static std::unique_ptr<MappedBuffer> make(std::shared_ptr<HostContext> context, const Endpoint& where,
                                             Bytes bytes, Pages pages);
 
-  /// By which another process maps it; null unless its pages are Pages::shared.
+  /// Returns the file by which another process maps it; null unless its pages are Pages::shared.
   [[nodiscard]] const MemoryFile* file() const { return mapping_.file(); }
   /// Node and page size, as far as they are not what the endpoint's words promise.
   [[nodiscard]] std::string residence() const override;
@@ -34,7 +34,7 @@ class MappedBuffer final : public HostBuffer {
   mutable Seconds looked_up_at_;  // asking again costs more than a small case takes
 };
 
-/// Whether pages can be placed as `where` says: what pageable and huge memory have in common.
+/// Tells whether pages can be placed as `where` says. Pageable, shared and huge memory ask it.
 [[nodiscard]] Support can_place(const HostContext& context, const Endpoint& where);
 
 }  // namespace linkscope::host

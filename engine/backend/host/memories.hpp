@@ -8,13 +8,13 @@
 
 namespace linkscope::host {
 
-/// Under the system's own policy for transparent huge pages, because that is what an application's malloc gets; the row
+/// Allocates under the system's own policy for transparent huge pages, because an application's malloc does; the row
 /// notes how much of it lay in huge pages.
 [[nodiscard]] std::unique_ptr<Memory> pageable_memory(std::shared_ptr<HostContext> context);
 /// Pages that other processes of this host can map.
 [[nodiscard]] std::unique_ptr<Memory> shm_memory(std::shared_ptr<HostContext> context);
-/// From the huge page pool (MAP_HUGETLB) where the node has enough free, else transparent huge pages by madvise, checked
-/// in /proc/self/smaps. The row notes which it was.
+/// Allocates from the huge page pool (MAP_HUGETLB) where the node has enough free, else transparent huge pages by
+/// madvise, checked in /proc/self/smaps. The row notes which it was.
 [[nodiscard]] std::unique_ptr<Memory> huge_memory(std::shared_ptr<HostContext> context);
 
 }  // namespace linkscope::host

@@ -11,7 +11,7 @@ namespace linkscope::host {
 /// Owns pages (memfd_create(2)). They are gone with the last process that has them open or mapped, however it ends.
 class MemoryFile {
  public:
-  /// What another process must know. Trivially copyable.
+  /// The facts by which another process maps it. Trivially copyable.
   struct Key {
     std::int64_t pid = 0;
     std::int64_t descriptor = -1;

@@ -62,7 +62,7 @@ struct Zones {
   Bytes managed = 0;  ///< taken over by the allocator
 };
 
-/// What /proc/zoneinfo says of all zones of a node, or of all nodes.
+/// Sums what /proc/zoneinfo says of the zones of a node, or of all nodes.
 std::optional<Zones> read_zones(std::optional<int> node) {
   std::ifstream file("/proc/zoneinfo");
   const std::string header = node ? "Node " + std::to_string(*node) + "," : "Node ";

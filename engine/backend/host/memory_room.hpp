@@ -17,14 +17,14 @@ class MemoryRoom {
   /// Left under the tightest memory cgroup (v1 or v2) this process is in, counting page cache as free;
   /// nothing where none is limited.
   [[nodiscard]] static std::optional<Bytes> cgroup_room();
-  /// What the system says is available at this moment: machine-wide, or of one NUMA node (page cache counted
+  /// Returns what the system says is available at this moment: machine-wide, or of one NUMA node (page cache counted
   /// as free). Nothing where it says nothing.
   [[nodiscard]] static std::optional<Bytes> available();
   [[nodiscard]] static std::optional<Bytes> available_on(int node);
   /// Memory a node holds by its zones: /sys/.../meminfo counts only what the kernel has taken over so far,
   /// which on some virtual machines is little at first. Nothing where the system says nothing.
   [[nodiscard]] static std::optional<Bytes> present_on(int node);
-  /// Of all nodes: no allocation can be larger.
+  /// Returns the memory of all nodes: no allocation can be larger.
   [[nodiscard]] static std::optional<Bytes> present();
   /// The smaller of cgroup_room() and available(): for `describe` and for planning.
   [[nodiscard]] static std::optional<Bytes> now();

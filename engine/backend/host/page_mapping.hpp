@@ -41,7 +41,7 @@ class PageMapping {
 
   [[nodiscard]] std::byte* data() const { return data_; }
   [[nodiscard]] Pages pages() const { return pages_; }
-  /// By which another process maps Pages::shared; null for others.
+  /// Returns the file by which another process maps Pages::shared; null for others.
   [[nodiscard]] const MemoryFile* file() const { return file_ ? &*file_ : nullptr; }
 
   /// bind_pages of all of it.

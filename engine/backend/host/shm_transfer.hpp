@@ -24,8 +24,8 @@ inline constexpr Parameter shm_call = word("call", "send|ping-pong",
                                            "so the time is until arrival; ping-pong: half "
                                            "of a round trip");
 
-/// What both ends see, on a page of the source's. `word` counts what has been said, by either: each knows whose turn it
-/// is. Half a round trip without payload is then one cache line on its way from a CPU to the other.
+/// The words that both ends see, on a page of the source's. `word` counts what has been said, by either: each knows
+/// whose turn it is. Half a round trip without payload is then one cache line on its way from a CPU to the other.
 struct ShmTurns {
   alignas(64) std::atomic<std::uint64_t> word{0};
   alignas(64) std::array<std::atomic<int>, 2> cpus;  ///< by Side
@@ -37,7 +37,7 @@ class ShmTransfer final : public StampedTransfer {
   ShmTransfer(int node, const Flow& flow, Side side, const Arenas& arenas);
   ~ShmTransfer() override;
 
-  /// What the peer's connect() is given.
+  /// Returns what the peer's connect() is given.
   [[nodiscard]] std::string export_handles() const;
   /// Before anything else. Throws Error{unsupported} where this process cannot have the other's memory.
   void connect(const std::string& exported);

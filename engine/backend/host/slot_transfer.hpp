@@ -15,12 +15,13 @@ namespace linkscope::host {
 inline constexpr Parameter thread_count =
     integer("threads", "CPU threads that share the work, each on its own CPU of the executor", 1, 1 << 20, 1);
 
-/// What one of several threads works on.
+/// The bytes that one of several threads works on.
 struct ThreadShare {
   Bytes offset = 0;
   Bytes size = 0;
 };
-/// How many of `threads` have a share of `bytes` that are cut at multiples of `cut`: as many as there are pieces.
+/// Counts the threads, of `threads`, that have a share of `bytes` cut at multiples of `cut`: one for each piece at
+/// most.
 [[nodiscard]] unsigned sharers(Bytes bytes, std::int64_t threads, Bytes cut);
 /// Share `part` of `bytes` among `parts` threads, cut at multiples of `cut`. Shares differ by one piece at most.
 [[nodiscard]] ThreadShare share_of(Bytes bytes, unsigned part, unsigned parts, Bytes cut);
@@ -65,7 +66,7 @@ class SlotTransfer : public HostTransfer {
   void arm(std::uint64_t seed) override;
   void restore() override;
   void rethrow() override;
-  /// Where the pages of both ends were found.
+  /// Says where the pages of both ends were found.
   [[nodiscard]] std::vector<std::string> notes() const override { return arenas_.residences(); }
 
  protected:
@@ -78,7 +79,7 @@ class SlotTransfer : public HostTransfer {
   [[nodiscard]] Bytes bytes() const { return bytes_; }
 
  private:
-  /// What a compiler must assume to have read and changed all memory: keeps repeats of one pass apart.
+  /// Keeps repeats of one pass apart: a compiler must assume that it reads and changes all memory.
   static void touch_all_memory() { asm volatile("" ::: "memory"); }
 
   static constexpr Bytes line = 64;
@@ -110,7 +111,7 @@ void SlotTransfer::sweep(unsigned part, std::uint64_t first, std::uint64_t repea
   }
 }
 
-/// Whether the executor can give as many threads for this flow as it wants.
+/// Tells whether the executor can give as many threads for this flow as it wants.
 [[nodiscard]] Support threads_available(const HostContext& context, const Flow& flow);
 
 }  // namespace linkscope::host

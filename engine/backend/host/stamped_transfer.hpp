@@ -38,9 +38,9 @@ class StampedTransfer : public HostTransfer {
                                                       std::uint64_t repeats) noexcept = 0;
 
   [[nodiscard]] Clock clock() const { return clock_; }
-  /// Times `work(first, repeats)`, which says whether it can go on. On Clock::host each repeat has stamps of its own, as
-  /// in OSU 7's loops: what they cost is seen in messages of 100 ns. The other clocks have one pair for all repeats, as
-  /// older OSU had.
+  /// Times `work(first, repeats)`, which says whether it can go on. On Clock::host each repeat has stamps of its own,
+  /// as in OSU 7's loops: what they cost is seen in messages of 100 ns. The other clocks have one pair for all repeats,
+  /// as older OSU had.
   template <class Work>
   [[nodiscard]] std::optional<Span> stamped(std::uint64_t first, std::uint64_t repeats,
                                             const Work& work) const noexcept {

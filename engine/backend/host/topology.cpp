@@ -66,7 +66,7 @@ void read_caches(Node& node) {
   }
 }
 
-/// What /proc/cpuinfo says first behind a key that begins with one of `keys`; empty where it has none.
+/// Returns what /proc/cpuinfo says first behind a key that begins with one of `keys`; empty where it has none.
 std::string cpu_fact(std::initializer_list<const char*> keys) {
   std::ifstream file("/proc/cpuinfo");
   for (std::string line; std::getline(file, line);) {

@@ -26,7 +26,7 @@ class Topology {
  public:
   /// Asks libnuma, sched_getaffinity and sysfs. Throws Error{broken} where no CPU may be used at all.
   static Topology read();
-  /// Of stated nodes, ascending by index.
+  /// Holds the nodes that are given, ascending by index.
   Topology(std::vector<Node> nodes, std::string cpu_name, bool virtual_machine = false)
       : nodes_(std::move(nodes)), cpu_name_(std::move(cpu_name)), virtual_machine_(virtual_machine) {}
 
@@ -36,7 +36,7 @@ class Topology {
   /// The nearest node with CPUs (itself where it has some): memory-only nodes are worked on from there.
   [[nodiscard]] const Node& nearest_with_cpus(int index) const;
   [[nodiscard]] const std::string& cpu_name() const { return cpu_name_; }
-  /// Whether the CPU says that a hypervisor runs this system: sizes of caches may be anything then.
+  /// Tells whether the CPU says that a hypervisor runs this system: sizes of caches may be anything then.
   [[nodiscard]] bool virtual_machine() const { return virtual_machine_; }
 
  private:

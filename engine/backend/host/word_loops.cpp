@@ -1,5 +1,5 @@
-// Word loops: one source, compiled once for each width of vectors; and their non-temporal forms for x86-64 (AVX-512, AVX,
-// SSE) and AArch64 (stnp, ldnp).
+// Word loops: one source, compiled once for each width of vectors; and their non-temporal forms for x86-64 (AVX-512,
+// AVX, SSE) and AArch64 (stnp, ldnp).
 #include "backend/host/word_loops.hpp"
 
 #include <algorithm>

@@ -15,20 +15,20 @@ using FillFunction = void (*)(std::byte* at, Bytes bytes, std::uint64_t seed, st
 /// The sum modulo 2^64 of all 8-byte words; a tail shorter than a word counts as if zeroes followed. Any alignment.
 using SumFunction = std::uint64_t (*)(const std::byte* at, Bytes bytes);
 
-/// With the widest vectors this CPU has.
+/// Return the functions with the widest vectors that this CPU has.
 [[nodiscard]] FillFunction widest_fill();
 [[nodiscard]] SumFunction widest_sum();
 
-/// What a SumFunction finds in memory that a FillFunction has filled.
+/// Returns what a SumFunction finds in memory that a FillFunction has filled.
 [[nodiscard]] std::uint64_t sum_of_pattern(Bytes bytes, std::uint64_t seed, std::uint64_t first_word);
 
 /// Copies like memcpy.
 using CopyFunction = void (*)(std::byte* destination, const std::byte* source, std::size_t bytes);
 
-/// Whether this CPU has non-temporal stores linkscope knows of.
+/// Tells whether this CPU has non-temporal stores that linkscope knows.
 [[nodiscard]] Support can_store_non_temporal();
-/// Whether it has such loads. On ordinary memory x86 CPUs serve them like any other; on write-combined memory they
-/// fetch whole lines where others fetch words.
+/// Tells whether it has such loads. On ordinary memory x86 CPUs serve them like any other; on write-combined memory
+/// they fetch whole lines where others fetch words.
 [[nodiscard]] Support can_load_non_temporal();
 
 /// The widest this CPU can run; null where the answer above is no. All stores are visible to others on return. The

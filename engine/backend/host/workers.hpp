@@ -16,15 +16,15 @@ namespace linkscope::host {
 /// One thread. Sleeps while it has nothing to do. Jobs must not throw.
 class Worker {
  public:
-  /// On any CPU that the process may use. Throws Error{broken} where the thread cannot be started.
+  /// Starts a thread on any CPU that the process may use. Throws Error{broken} where the thread cannot be started.
   Worker();
-  /// On one CPU. Throws Error{broken} where the thread cannot be started or pinned.
+  /// Starts a thread on one CPU. Throws Error{broken} where the thread cannot be started or pinned.
   explicit Worker(int cpu);
   ~Worker();
   Worker(const Worker&) = delete;
   Worker& operator=(const Worker&) = delete;
 
-  /// To another CPU, before its next job. Throws Error{broken}.
+  /// Moves the thread to another CPU, before its next job. Throws Error{broken}.
   void move_to(int cpu);
   /// Gives an idle worker its job and returns at once. Throws Error{broken} where its last job has not ended.
   void start(std::function<void()> job);
@@ -55,7 +55,7 @@ class WorkerPool {
   /// Cuts [0, length) into page-aligned pieces, at most one per CPU and 32 in all, and runs `piece` on each,
   /// in parallel. Short ranges run on the caller: waking a thread costs more than they take.
   void share(Bytes length, const Piece& piece);
-  /// The same, always on the workers: where it matters which node's thread does it.
+  /// Does the same, always on the workers: where it matters which node's thread does it.
   void share_pinned(Bytes length, const Piece& piece);
   /// Runs `job` on worker 0.
   void run(std::function<void()> job);
