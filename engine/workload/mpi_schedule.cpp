@@ -55,28 +55,23 @@ class MpiRequests {
   int count_ = 0;
 };
 
-/// Messages can be staged in host memory beside each slot, which is copied whole each time.
-struct StagedSlots {
-  GpuRuntime* gpus = nullptr;  ///< null: MPI is given the memory itself
-  Endpoint where{};
-};
-
 /// Isend, Irecv and Waitall; for particles Irecv once for each neighbour, Testany, and Isend of each message.
 class MpiTransport final : public Transport {
  public:
-  /// `runtime` outlives it. `base`: of the rank's messages.
+  /// `runtime` outlives it. `base`: of the rank's messages, in memory `where`. With `gpus`, messages are staged in host
+  /// memory beside each slot, which is copied whole each time; without, MPI is given the memory itself.
   MpiTransport(mpi::MpiRuntime& runtime, const Schedule& schedule, int rank, std::byte* base,
-               const StagedSlots& staged)
+               const Endpoint& where, GpuRuntime* gpus)
       : runtime_(&runtime),
         mpi_(&runtime.functions()),
-        gpus_(staged.gpus),
+        gpus_(gpus),
         requests_(*mpi_),
         receives_(*mpi_),
         sends_(*mpi_),
         reduction_(mpi_->request_bytes) {
     const MessageSlots slots(schedule, rank);
-    to_ = slots_of(slots.to, base, staged);
-    from_ = slots_of(slots.from, base, staged);
+    to_ = slots_of(slots.to, base, where);
+    from_ = slots_of(slots.from, base, where);
     if (!schedule.particles) return;
     for (const auto& [peer, slot] : from_) {
       receive_of_[peer] = receives_.add();
@@ -173,14 +168,14 @@ class MpiTransport final : public Transport {
     [[nodiscard]] std::byte* given() const { return bounce ? bounce->data() : memory; }
   };
 
-  [[nodiscard]] static std::map<int, Slot> slots_of(const std::map<int, MessageSlot>& places, std::byte* base,
-                                                    const StagedSlots& staged) {
+  [[nodiscard]] std::map<int, Slot> slots_of(const std::map<int, MessageSlot>& places, std::byte* base,
+                                             const Endpoint& where) const {
     std::map<int, Slot> slots;
     for (const auto& [peer, place] : places) {
       Slot& slot = slots[peer];
       slot.memory = base + place.offset;
       slot.bytes = place.bytes;
-      if (staged.gpus != nullptr) slot.bounce = staged.gpus->bounce(staged.where, place.bytes);
+      if (gpus_ != nullptr) slot.bounce = gpus_->bounce(where, place.bytes);
     }
     return slots;
   }
@@ -294,10 +289,10 @@ Method mpi_schedule(const std::shared_ptr<mpi::MpiContext>& context, const MakeP
     const DeviceId device = worker_of(flow, part.index).device;
     mpi::MpiRuntime& runtime = context->session(device);
     if (!is_staged(flow)) context->require_taken(where);
-    const StagedSlots staged{is_staged(flow) ? context->gpus() : nullptr, where};
     RankContext rank = rank_context(flow, part, gpu_packer);
-    auto transport = std::make_unique<MpiTransport>(runtime, *flow.schedule, rank.rank,
-                                                    part.arenas.destination->data(), staged);
+    auto transport =
+        std::make_unique<MpiTransport>(runtime, *flow.schedule, rank.rank, part.arenas.destination->data(),
+                                       where, is_staged(flow) ? context->gpus() : nullptr);
     auto parts = std::make_unique<MpiScheduleParts>(runtime, flow);
     parts->carry(*transport);
     rank.transport = std::move(transport);

@@ -40,11 +40,11 @@ class ScheduleParts : public PreparedParts {
     return all;
   }
   void add(RankContext rank, RankThread thread) {
-    ranks_.push_back(std::make_unique<ScheduleTransfer>(std::move(rank), std::move(thread)));
+    ranks_.push_back(schedule_transfer(std::move(rank), std::move(thread)));
   }
 
  private:
-  std::vector<std::unique_ptr<ScheduleTransfer>> ranks_;
+  std::vector<std::unique_ptr<host::HostTransfer>> ranks_;
 };
 
 }  // namespace linkscope::workload

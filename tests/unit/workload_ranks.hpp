@@ -62,7 +62,7 @@ class RanksBy {
       context.transport =
           std::make_unique<Sending>(RankBoard(board_, rank, host::SpinPolicy::yield), *schedule_,
                                     MessageOrder::host, *context.packer, local_peers(slots, rank, bases));
-      transfers_.push_back(std::make_unique<ScheduleTransfer>(std::move(context), RankThread{}));
+      transfers_.push_back(schedule_transfer(std::move(context), RankThread{}));
     }
   }
 
@@ -90,14 +90,14 @@ class RanksBy {
     return "";
   }
   [[nodiscard]] const BoardMemory& board() const { return *board_; }
-  [[nodiscard]] ScheduleTransfer& transfer(int rank) { return *transfers_[static_cast<std::size_t>(rank)]; }
+  [[nodiscard]] host::HostTransfer& transfer(int rank) { return *transfers_[static_cast<std::size_t>(rank)]; }
 
  private:
   std::shared_ptr<const Schedule> schedule_;
   std::shared_ptr<const BoardMemory> board_;
   std::vector<std::unique_ptr<HeapBuffer>> state_;
   std::vector<std::unique_ptr<HeapBuffer>> messages_;
-  std::vector<std::unique_ptr<ScheduleTransfer>> transfers_;
+  std::vector<std::unique_ptr<host::HostTransfer>> transfers_;
 };
 
 using Ranks = RanksBy<>;

@@ -7,6 +7,7 @@
 #include <set>
 #include <string>
 #include <thread>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -312,11 +313,11 @@ class XcclScheduleParts final : public ScheduleParts {
 
 /// Says whether some phase has two messages between the same two ranks.
 bool has_parallel_messages(const Schedule& schedule) {
+  std::set<std::tuple<const Phase*, int, int>> seen;
   for (const Loop& loop : schedule.loops) {
     for (const Phase& phase : loop.phases) {
-      std::set<std::pair<int, int>> seen;
       for (const ScheduledMessage& message : phase.messages) {
-        if (!seen.emplace(message.source, message.destination).second) return true;
+        if (!seen.emplace(&phase, message.source, message.destination).second) return true;
       }
     }
   }
