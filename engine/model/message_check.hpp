@@ -14,8 +14,9 @@ enum class Side { source, destination };
 
 [[nodiscard]] inline Side other(Side side) { return side == Side::source ? Side::destination : Side::source; }
 
-/// One process sends from its source arena and receives into its destination arena; either may be null. Both processes' checks are armed with one seed. Messages on their way back hold another pattern: an end that
-/// got its own would be found out.
+/// One process sends from its source arena and receives into its destination arena; either may be null. Both processes'
+/// checks are armed with one seed. Messages on their way back hold another pattern: an end that got its own would be
+/// found out.
 class MessageCheck final : public Check {
  public:
   /// As CopyCheck: the buffers outlive the check. Throws Error{bad_input}.
