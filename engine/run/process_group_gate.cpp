@@ -85,19 +85,26 @@ std::vector<Span> ProcessGroupGate::collect() {
     for (std::size_t i = 0; i < spans.size(); ++i) {
       told.push_back(json_of(spans[i], places_[i], group.clock_offset()));
     }
-    return {{"now", steady_seconds()}, {"spans", std::move(told)}};
+    return {{"now", steady_seconds()}, {"spans", std::move(told)}, {"errors", own_errors()}};
   };
   const std::vector<Json> all = or_lost(group, [&] { return consensus_->allgather_json(collect_own); });
   agreed_now_ = all.front()["now"].get<Seconds>();
   std::vector<Span> spans(lanes_);
+  clock_errors_.clear();
   for (const Json& told : all) {
+    for (const Json& error : told["errors"]) clock_errors_.push_back(error.get<Seconds>());
     for (const Json& span : told["spans"]) spans.at(span[0].get<std::size_t>()) = span_from(span);
   }
   return spans;
 }
 
-Seconds ProcessGroupGate::timeline_uncertainty() const {
-  return std::max(own_->timeline_uncertainty(), consensus_->group().clock_uncertainty());
+/// This process's clocks against rank 0's: what its devices' are off its own, and its own with them.
+std::vector<Seconds> ProcessGroupGate::own_errors() const {
+  const Seconds between_hosts = consensus_->group().clock_uncertainty();
+  std::vector<Seconds> errors = own_->clock_errors();
+  for (Seconds& error : errors) error += between_hosts;
+  errors.push_back(between_hosts);
+  return errors;
 }
 
 }  // namespace linkscope

@@ -21,7 +21,8 @@ class ProcessGroupGate final : public Gate {
   void open() override;
   std::vector<Span> collect() override;
   [[nodiscard]] Seconds resolution(Clock clock) const override { return own_->resolution(clock); }
-  [[nodiscard]] Seconds timeline_uncertainty() const override;
+  /// Those of all processes against rank 0's clock, as of the last collect().
+  [[nodiscard]] std::vector<Seconds> clock_errors() const override { return clock_errors_; }
   /// Of this process's CPUs.
   [[nodiscard]] Seconds stolen() const override { return own_->stolen(); }
 
@@ -29,12 +30,15 @@ class ProcessGroupGate final : public Gate {
   [[nodiscard]] Seconds agreed_now() const { return agreed_now_; }
 
  private:
+  [[nodiscard]] std::vector<Seconds> own_errors() const;
+
   Gate* own_;
   Consensus* consensus_;
   std::size_t lanes_ = 0;
   std::vector<std::size_t> places_;  ///< of this process's lanes among all
   Seconds opening_ = 0;              ///< on this process's clock
   Seconds agreed_now_ = 0;
+  std::vector<Seconds> clock_errors_;
 };
 
 }  // namespace linkscope

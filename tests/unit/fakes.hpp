@@ -82,7 +82,9 @@ class FakeGate : public Gate {
     return spans;
   }
   [[nodiscard]] Seconds resolution(Clock /*clock*/) const override { return finest; }
+  [[nodiscard]] std::vector<Seconds> clock_errors() const override { return errors; }
 
+  std::vector<Seconds> errors;  ///< of its devices' clocks
   Seconds now = 1000;
   Seconds finest = 0;
   int runs = 0;

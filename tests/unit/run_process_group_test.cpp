@@ -302,5 +302,23 @@ TEST(ProcessGroupGate, SpansOfAllRanksAreOnRankZerosClock) {
   });
 }
 
+TEST(ProcessGroupGate, ErrorsOfDevicesAndHostsAddUpOverAllRanks) {
+  in_group_of(2, [](ThreadGroup& group) {
+    group.uncertainty = group.rank() == 1 ? 10e-6 : 0;
+    FakeGate own;
+    own.errors = group.rank() == 1 ? std::vector<Seconds>{1e-6, 3e-6} : std::vector<Seconds>{2e-6};
+    Consensus consensus(group);
+    ProcessGroupGate gate(own, consensus);
+    FakeTransfer here(2.0);
+    RemoteTransfer there(statement_of(here));
+    std::vector<Lane> lanes{{&here, 1}, {&there, 1}};
+    if (group.rank() == 1) std::swap(lanes[0], lanes[1]);
+    gate.hold(lanes, Clock::device);
+    own.open();
+    static_cast<void>(gate.collect());
+    EXPECT_DOUBLE_EQ(gate.timeline_uncertainty(), 13e-6 + 11e-6) << "two GPUs of rank 1";
+  });
+}
+
 }  // namespace
 }  // namespace linkscope
