@@ -143,13 +143,10 @@ NAMED = {
     "answers/show_details.py": {"mpi"},  # what a line of text is headed by
     "answers/setup_changes.py": {"kernel"},  # the system's
     "notebook/progress_line.py": {"kernel"},  # a notebook's
-    "machine/modelled_methods.py": {"stream"},  # how bytes run
-    "modelled/transfers.py": {"stream"},
     "messages/methods.py": {"xccl"},  # read as NCCL or RCCL by people
     "plan/axes.py": {"registered"},  # a parameter
     "plan/engine_catalog.py": {"pageable"},  # what a suite's field is by default
     "plan/workload_cases.py": {"pageable"},
-    "plan/modelled_schedule.py": {"pinned"},  # what collectives of a model lie in
     "plan/suite_file.py": {"mpi", "xccl"},  # the suites' own word for an interface
     "results/member_time.py": {"allocate"},  # a part of a time
 }

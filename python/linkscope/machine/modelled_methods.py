@@ -30,12 +30,14 @@ class Staging(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 class Steps(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The methods that stand for the steps of a schedule; ``packs`` by the kind of device that packs.
 
-    ``stores``: messages are packed by stores into the receiver's memory.
+    ``numbers``: by kind of device, the memory of a phase's collectives. ``stores``: messages are packed by stores into
+    the receiver's memory.
     """
 
     messages: str
     collectives: str
     packs: dict[str, str]
+    numbers: dict[str, str]
     staging: Staging
     stores: bool = False
 
@@ -43,7 +45,7 @@ class Steps(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 class ModelledMethod(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """How a method's bytes run.
 
-    copy, exchange (half of them each way), read (to the executor), write (from it), stream (arrays to it, the result
+    copy, exchange (half of them each way), read (to the executor), write (from it), arrays (STREAM's: to it, the result
     from it), chase (dependent loads), flag (one way), collective, schedule.
 
     ``accepts``: its parameters; of "name=value" no other value is modelled. ``like``: the method whose figures it takes
@@ -51,7 +53,7 @@ class ModelledMethod(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     thing has its name. ``passing``: a collective's blocks go around a ring, or between all pairs at once.
     """
 
-    motion: Literal["copy", "exchange", "read", "write", "stream", "chase", "flag", "collective", "schedule"]
+    motion: Literal["copy", "exchange", "read", "write", "arrays", "chase", "flag", "collective", "schedule"]
     driver: Literal["cpu", "gpu", "any"] = "any"
     accepts: tuple[str, ...] = ()
     like: str | None = None

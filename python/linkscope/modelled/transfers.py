@@ -59,7 +59,7 @@ class _Transfer:
             raise NotModelledError(f"the description of {self.machine.name} gives no latency for this path")
         operations = self._hops() if self.motion == "chase" else 1
         size = self.flow["bytes"] if bandwidth else 0
-        streamed = self._arrays_read() + 1 if self.motion == "stream" else 0
+        streamed = self._arrays_read() + 1 if self.motion == "arrays" else 0
         return Work(
             Lane(latency_s * operations, size, self._uses(), self._ceiling()) if size else Lane(latency_s * operations),
             payload=self.flow["bytes"],
@@ -89,14 +89,14 @@ class _Transfer:
     def _check_access(self) -> None:
         if not self.executor.startswith("gpu:"):
             return
-        if self.motion != "stream" and self.start == self.end != self.executor:
+        if self.motion != "arrays" and self.start == self.end != self.executor:
             raise NotModelledError(f"a way over a third device, {self.executor}, is not modelled")
         for device in (self.source, self.destination):
             if device is not None and device.startswith("gpu:") and not self.machine.peers(self.executor, device):
                 raise NotModelledError(f"{self.executor} has no peer access to {device}")
 
     def _check_route(self) -> None:
-        far = self.start != self.end or (self.motion == "stream" and self.executor != self.start)
+        far = self.start != self.end or (self.motion == "arrays" and self.executor != self.start)
         if far and not self.route:
             to = self.end if self.start != self.end else self.executor
             raise NotModelledError(f"the plan gives no route from {self.start} to {to}")
@@ -115,13 +115,13 @@ class _Transfer:
     @property
     def _there(self) -> tuple[str, ...]:
         """The links that the bytes take; none where both ends are one device, whatever the plan's route says."""
-        if self.motion == "stream":
+        if self.motion == "arrays":
             return self.route if self.start != self.executor else ()
         return self.route if self.start != self.end else ()
 
     def _legs(self) -> list[tuple[tuple[str, ...], float]]:
         """Return links that bytes take one way, and how many bytes for one of payload."""
-        if self.motion == "stream":
+        if self.motion == "arrays":
             stored = self.machine.way_back(self._there) if self._there else self.route
             return [(self._there, self._arrays_read()), (stored if self.end != self.executor else (), 1.0)]
         if self.motion == "exchange":
@@ -131,7 +131,7 @@ class _Transfer:
     def _uses(self) -> dict[str, float]:
         if "cached_gbps" in self.figures:
             return {}
-        loads = self._arrays_read() if self.motion == "stream" else 1.0
+        loads = self._arrays_read() if self.motion == "arrays" else 1.0
         passed = [(link, share) for links, share in self._legs() for link in links]
         passed += [(memory_of(self.source), loads)] if self.source is not None else []
         passed += [(memory_of(self.destination), 1.0)] if self.destination is not None else []

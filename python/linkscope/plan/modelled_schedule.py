@@ -17,9 +17,6 @@ Ranks = tuple[int, int]
 Choose = Callable[[list[Json], Json], str | None]
 """Gives the first of these flows, which are under way together in the case, its figures, or says why there are none."""
 
-PLAIN = {"gpu": "device", "numa": "pinned"}
-"""Where the numbers of a phase's collectives are taken to be: what figures of collectives are for."""
-
 
 def give_schedule_figures(case: Json, flow: Json, node: Node, choose: Choose) -> str | None:
     """Gives a schedule's flow of ``case`` its ``schedule_figures``, or says why the description has none."""
@@ -170,11 +167,12 @@ class _Steps:
 
     def _collective(self, kind: str) -> Json:
         devices = [one["device"] for one in self.members]
+        memories = [self.steps.numbers[device.partition(":")[0]] for device in devices]
         flow: Json = {
             "method": self.steps.collectives,
             "executor": devices[0],
             "bytes": 0 if kind == "barrier" else 8,
-            "members": [{"device": device, "memory": PLAIN[device.partition(":")[0]]} for device in devices],
+            "members": [{"device": a, "memory": b} for a, b in zip(devices, memories, strict=True)],
             "parameters": {"collective": kind},
         }
         return self._chosen([flow])
