@@ -309,10 +309,15 @@ TEST_F(CopyForms, ThatKeepTheirThreadCannotBeCaptured) {
   }
 }
 
+bool offers_graphs(const Method& method) {
+  return std::any_of(method.parameters.begin(), method.parameters.end(),
+                     [](const Parameter& parameter) { return parameter.name == "graph"; });
+}
+
 TEST_F(CopyForms, AloneOfferGraphs) {
-  EXPECT_TRUE(method("copy-engine").parameters().contains("graph"));
-  EXPECT_TRUE(method("kernel-copy").parameters().contains("graph"));
-  EXPECT_FALSE(method("ping-pong").parameters().contains("graph"));
+  EXPECT_TRUE(offers_graphs(method("copy-engine")));
+  EXPECT_TRUE(offers_graphs(method("kernel-copy")));
+  EXPECT_FALSE(offers_graphs(method("ping-pong")));
   EXPECT_THROW(static_cast<void>(
                    method("copy-engine")
                        .rotation_bytes(flow("copy-engine", "pinned", "device", 4096, {{"graph", "-1"}}))),

@@ -101,7 +101,7 @@ TEST(ParsePlan, RejectsUnknownFields) {
 TEST(ParsePlan, ChecksTheSchemaFirst) {
   EXPECT_NE(complaint("\"schema\": 1", "\"schema\": 2").find("schema: is 2, this engine reads 1"),
             std::string::npos);
-  EXPECT_NE(complaint("\"schema\": 1, ", "").find("not a linkscope plan"), std::string::npos);
+  EXPECT_NE(complaint("\"schema\": 1,", "").find("not a linkscope plan"), std::string::npos);
 }
 
 TEST(ParsePlan, RefusesWhatCannotRun) {
