@@ -7,8 +7,7 @@
 #include <string_view>
 
 #include "collective/direct_options.hpp"
-#include "collective/kernels/packet_kernels.hpp"
-#include "collective/kernels/peer_kernels.hpp"
+#include "collective/kernels/kernels.hpp"
 #include "model/collective.hpp"
 
 namespace linkscope::direct {

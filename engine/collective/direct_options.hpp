@@ -4,7 +4,7 @@
 #include <cstdint>
 
 #include "base/units.hpp"
-#include "collective/kernels/packet_kernels.hpp"
+#include "collective/kernels/kernels.hpp"
 #include "collective/protocol/workspace.hpp"
 #include "model/collective.hpp"
 

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "collective/algorithm.hpp"
-#include "collective/kernels/chunk_kernels.hpp"
+#include "collective/kernels/kernels.hpp"
 #include "model/flow.hpp"
 #include "model/transfer.hpp"
 

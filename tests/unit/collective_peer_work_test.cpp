@@ -7,7 +7,7 @@
 #include <set>
 #include <vector>
 
-#include "collective/kernels/peer_kernels.hpp"
+#include "collective/kernels/kernels.hpp"
 #include "model/elements.hpp"
 
 namespace linkscope::direct {

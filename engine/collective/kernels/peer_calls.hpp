@@ -4,9 +4,9 @@
 #include <cstdint>
 
 #include "backend/gpu/vendor.hpp"
+#include "collective/kernels/kernels.hpp"
 #include "collective/kernels/numbers.hpp"
 #include "collective/kernels/peer_barrier.hpp"
-#include "collective/kernels/peer_kernels.hpp"
 #include "collective/kernels/vectors.hpp"
 
 namespace linkscope::direct {

@@ -1,5 +1,5 @@
 // peer_work(): the loads and stores of one member, for each kind of collective.
-#include "collective/kernels/peer_kernels.hpp"
+#include "collective/kernels/kernels.hpp"
 
 namespace linkscope::direct {
 namespace {
