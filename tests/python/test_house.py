@@ -18,9 +18,9 @@ from linkscope.cli.listing import KINDS
 from linkscope.cli.main import app
 from linkscope.cli.man_page import declared_commands
 from linkscope.machine.described import machine_names
-from linkscope.machine.traits import known_catalog
+from linkscope.machine.traits import known_catalog, known_memories
 from linkscope.plan.patterns import PATTERNS
-from linkscope.plan.suites import packaged_memories, packaged_methods, suite_names
+from linkscope.plan.suites import packaged_methods, suite_names
 from linkscope.results.study import study_names
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -157,7 +157,7 @@ TRANSLATORS = ("importers", "codecs", "torch_child", "plan/other_tools.py", "res
 
 def test_python_decides_by_traits_and_names_no_method_or_memory() -> None:
     package = ROOT / "python" / "linkscope"
-    known = {*known_catalog()["methods"], *known_catalog()["memories"], *packaged_methods(), *packaged_memories()}
+    known = {*known_catalog()["methods"], *packaged_methods(), *known_memories()}
     known |= {f"{start}{end}" for start in ("kernel", "torch", "xccl", "mpi", "ipc", "shm") for end in ("", "-")}
     known -= {"device", "first-touch", "launch"}  # clocks and ends of flows, placements, parameters
     found: dict[str, set[str]] = {}

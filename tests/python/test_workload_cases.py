@@ -17,6 +17,7 @@ from test_patterns import node
 from linkscope.errors import LinkscopeError
 from linkscope.machine.described import load_machine
 from linkscope.machine.node import Device, Node
+from linkscope.machine.traits import known_memories
 from linkscope.plan.application import HaloApplication, PatternApplication, isolated, without_gaps
 from linkscope.plan.budget import SamplingOptions, estimate_s, limits, setup_s
 from linkscope.plan.case_groups import case_groups
@@ -25,7 +26,7 @@ from linkscope.plan.expand import expand
 from linkscope.plan.planned_case import PlannedCase
 from linkscope.plan.select import Selection
 from linkscope.plan.suite import Suite
-from linkscope.plan.suites import load_suite, packaged_memories, packaged_methods
+from linkscope.plan.suites import load_suite, packaged_methods
 from linkscope.plan.workload_cases import workload_notes
 from linkscope.plan.workload_row import INTERFACES
 from linkscope.workload.halo import field_bytes, halo
@@ -35,7 +36,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 from tools.coverage.points import whole_catalog
 
 Json = dict[str, Any]
-FULL = EngineCatalog("cuda", dict.fromkeys(packaged_methods(), frozenset({"staging"})), packaged_memories())
+FULL = EngineCatalog("cuda", dict.fromkeys(packaged_methods(), frozenset({"staging"})), frozenset(known_memories()))
 _OF_HOST = dict.fromkeys(("mpi-schedule", "direct-schedule"), frozenset({"staging"}))
 HOST = EngineCatalog("host", _OF_HOST, frozenset({"pageable", "huge"}))
 PATTERN = Schedule(

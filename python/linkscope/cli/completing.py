@@ -69,14 +69,15 @@ def _names(what: str) -> list[str]:
     from linkscope.codecs.peer.formats import FORMATS
     from linkscope.importers.importers import IMPORTERS
     from linkscope.machine.described import machine_names
+    from linkscope.machine.traits import known_memories
     from linkscope.plan.patterns import PATTERNS
-    from linkscope.plan.suites import packaged_memories, packaged_methods, suite_names
+    from linkscope.plan.suites import packaged_methods, suite_names
     from linkscope.results.study import study_names
 
     known: dict[str, Callable[[], Iterable[str]]] = {
         "suites": suite_names,
         "methods": packaged_methods,
-        "memories": packaged_memories,
+        "memories": known_memories,
         "machines": machine_names,
         "studies": study_names,
         "patterns": lambda: PATTERNS,

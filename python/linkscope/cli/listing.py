@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -20,10 +20,11 @@ from linkscope.launch.engines import (
 )
 from linkscope.launch.outlook import EXAMPLE, SuiteEstimate, example_estimate, suite_estimates
 from linkscope.machine.described import load_machine, machine_names
+from linkscope.machine.traits import known_memories
 from linkscope.messages import numbers
 from linkscope.messages.near_names import unknown
 from linkscope.plan.patterns import PATTERNS
-from linkscope.plan.suites import load_suite, packaged_memories, packaged_methods, suite_names
+from linkscope.plan.suites import load_suite, packaged_methods, suite_names
 from linkscope.results.study import load_study, study_names
 
 HEADINGS = {
@@ -38,7 +39,7 @@ LEGENDS = {
     "machines": "messages: between processes; xccl: NCCL or RCCL; none: no source has data, so a run skips them",
 }
 """What a reader must know of a list's columns."""
-_NAMED_BY_SUITES = {"methods": packaged_methods, "memories": packaged_memories}
+_NAMED_BY_SUITES: dict[str, Callable[[], Iterable[str]]] = {"methods": packaged_methods, "memories": known_memories}
 """Lists of what the engine here has, of which suites name more."""
 
 

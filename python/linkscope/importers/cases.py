@@ -8,13 +8,14 @@ from typing import Any
 
 from linkscope.importers.peer_output import Figure, PeerOutput
 from linkscope.machine.node import Node
+from linkscope.machine.traits import known_memories
 from linkscope.plan.engine_catalog import EngineCatalog
 from linkscope.plan.expand import expand
 from linkscope.plan.flows import ends_of
 from linkscope.plan.select import Selection
 from linkscope.plan.suite import Suite
 from linkscope.plan.suite_row import SuiteRow
-from linkscope.plan.suites import load_suite, packaged_memories, packaged_methods
+from linkscope.plan.suites import load_suite, packaged_methods
 from linkscope.results.noise_class import LARGE
 
 Json = dict[str, Any]
@@ -155,4 +156,4 @@ def _catalog(row: SuiteRow) -> EngineCatalog:
     """An engine that can do all that the row asks for: another tool has done it."""
     methods = {method: frozenset(row.parameters) for method in packaged_methods()}
     engine = {"nvidia": "cuda", "amd": "hip"}.get(row.vendor or "", "cuda")
-    return EngineCatalog(engine, methods, packaged_memories())
+    return EngineCatalog(engine, methods, frozenset(known_memories()))

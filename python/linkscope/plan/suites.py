@@ -104,14 +104,6 @@ def packaged_methods() -> frozenset[str]:
 
 
 @cache
-def packaged_memories() -> frozenset[str]:
-    """Every memory that a packaged suite names: those are known even to an engine that lacks them."""
-    ends = [flow[end] for flow in _packaged_flows() for end in ("source", "destination", "members") if end in flow]
-    ends += [{"memory": row[end]} for row in _packaged("workloads") for end in ("memory", "state") if end in row]
-    return frozenset(memory for end in ends for memory in _memories(end.get("memory", ())))
-
-
-@cache
 def _packaged_flows() -> tuple[Json, ...]:
     """Rows of the packaged suites and their background, as written: quicker than the suites themselves."""
     return tuple(flow for row in _packaged("rows") for flow in (row, *row.get("background", ())))

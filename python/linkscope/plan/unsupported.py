@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from linkscope.errors import LinkscopeError
+from linkscope.machine.traits import known_memories
 from linkscope.messages.near_names import unknown
 from linkscope.plan.engine_catalog import EngineCatalog
-from linkscope.plan.suites import packaged_memories, packaged_methods
+from linkscope.plan.suites import packaged_methods
 
 
 def unsupported(
@@ -27,8 +28,8 @@ def unsupported(
             return f"{method}: {catalog.lacking[method]}"
     for memory in memories:
         if memory not in catalog.memories:
-            if memory not in packaged_memories():
-                known = sorted(packaged_memories().union(catalog.memories))
+            if memory not in known_memories():
+                known = sorted({*known_memories(), *catalog.memories})
                 raise LinkscopeError(f"{where}: {unknown('memory', memory, known, 'linkscope list memories')}")
             return f"the {catalog.engine} engine has no memory {memory}"
     return None
