@@ -1,3 +1,4 @@
+// Managed memory: one address, pages that a driver moves.
 #include "backend/gpu/memory/memories.hpp"
 
 #include "backend/gpu/context.hpp"

@@ -1,3 +1,4 @@
+// Memory out of a GPU's default pool, in stream order.
 #include "backend/gpu/memory/memories.hpp"
 
 #include "backend/gpu/context.hpp"

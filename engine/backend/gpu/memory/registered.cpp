@@ -1,3 +1,4 @@
+// Host memory that a driver page-locks after it was allocated.
 #include "backend/gpu/memory/memories.hpp"
 
 #include <cstdlib>

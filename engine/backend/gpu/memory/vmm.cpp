@@ -1,3 +1,4 @@
+// Physical memory of a GPU, mapped behind addresses of its own.
 #include "backend/gpu/memory/memories.hpp"
 
 #include <optional>
