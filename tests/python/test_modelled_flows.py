@@ -164,6 +164,12 @@ def test_stream_takes_the_links_of_both_of_its_legs_and_tells_what_it_touches() 
     assert row_of({**both, "parameters": {"operation": "dot"}})["status"] == "failed"
 
 
+@pytest.mark.parametrize("hops", ["many", 0, -1, "1e3"])
+def test_a_number_that_is_none_fails_its_row(hops: object) -> None:
+    row = row_of(flow("pointer-chase", "gpu:1", None, "gpu:0", {"load_ns": 690}, parameters={"hops": hops}))
+    assert (row["status"], "hops" in row["reason"]) == ("failed", True)
+
+
 @pytest.mark.parametrize(
     ("method", "parameters", "reason"),
     [

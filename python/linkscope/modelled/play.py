@@ -64,7 +64,7 @@ class _Runner:
         self.end: float | None = None
 
     def due(self, now: float) -> float:
-        """When what it does now is over."""
+        """Return when what it does now is over."""
         if not self.active:
             return inf
         if not self.moving:
@@ -106,7 +106,7 @@ class _Play:
         return [self._now if runner.end is None else runner.end for runner in self._runners]
 
     def _begin(self, runner: _Runner) -> None:
-        """Joins transfers that nothing separates, so that the number of events does not grow with the repeats."""
+        """Join transfers that nothing separates, so that the number of events does not grow with the repeats."""
         lane = runner.lane
         repeats = inf if runner.endless else runner.repeats
         runner.left = 0
@@ -125,7 +125,7 @@ class _Play:
         runner.moving, runner.remaining = True, size
 
     def _advance(self) -> None:
-        """To the next event, at which one run or several go on to what comes next."""
+        """Go on to the next event, at which one run or several begin what comes next."""
         due = [runner.due(self._now) for runner in self._runners]
         then = min(due)
         arrived = []
@@ -161,7 +161,7 @@ class _Play:
             self._begin(runner)
 
     def _share(self) -> None:
-        """Gives all that move their rates; those of the same runs are worked out once."""
+        """Give all that move their rates; those of the same runs are worked out once."""
         moving = tuple(number for number, runner in enumerate(self._runners) if runner.moving)
         if moving not in self._rates:
             share = max_min([self._uses[number] for number in moving], self._capacities)
@@ -170,7 +170,7 @@ class _Play:
             self._runners[number].rate = rate
 
     def _skip_cycles(self) -> None:
-        """Where the same runs begin a transfer at one moment for the second time: goes on to the last such moment.
+        """Go on to the last moment at which the same runs begin a transfer together, where they do for the second time.
 
         All that happens between two such moments happens again while no run is at its last transfer.
         """

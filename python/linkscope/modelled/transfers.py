@@ -57,7 +57,7 @@ class _Transfer:
         latency_s = self._latency_s()
         if not bandwidth and latency_s <= 0:
             raise NotModelledError(f"the description of {self.machine.name} gives no latency for this path")
-        operations = self._hops() if self.motion == "chase" else 1
+        operations = self._number("hops", _DEFAULT_HOPS) if self.motion == "chase" else 1
         size = self.flow["bytes"] if bandwidth else 0
         streamed = self._arrays_read() + 1 if self.motion == "arrays" else 0
         return Work(
@@ -142,7 +142,7 @@ class _Transfer:
         if "cached_gbps" in self.figures:
             return float(self.figures["cached_gbps"]) * 1e9
         by_thread = self.method.driver == "cpu" and "threads" not in self.figures.get("settled", ())
-        threads = int(self.parameters.get("threads", 1)) if by_thread else 1
+        threads = self._number("threads", 1) if by_thread else 1
         return float(self.figures.get("ceiling_gbps", inf)) * 1e9 * threads
 
     def _latency_s(self) -> float:
@@ -162,11 +162,11 @@ class _Transfer:
             raise LinkscopeError("parameter operation: copy, scale, add or triad")
         return _ARRAYS_READ[word]
 
-    def _hops(self) -> int:
-        hops = int(self.parameters.get("hops", _DEFAULT_HOPS))
-        if hops < 1:
-            raise LinkscopeError("hops must be at least 1")
-        return hops
+    def _number(self, name: str, default: int) -> int:
+        asked = str(self.parameters.get(name, default))
+        if not asked.isdecimal() or int(asked) < 1:
+            raise LinkscopeError(f"parameter {name}: '{asked}' is no whole number of at least 1")
+        return int(asked)
 
 
 def summed(passed: Iterable[tuple[str, float]], figures: Json) -> dict[str, float]:
