@@ -31,6 +31,8 @@ class GpuRuntime {
   [[nodiscard]] virtual int use(const DeviceId& device) noexcept = 0;
   /// Room for `bytes` beside the GPU that `where` names. Throws Error{no_memory}.
   [[nodiscard]] virtual std::unique_ptr<BounceBuffer> bounce(const Endpoint& where, Bytes bytes) = 0;
+  /// Bytes through which a rotated flow on that GPU's memory must cycle so that its cache does not serve it.
+  [[nodiscard]] virtual Bytes rotation_bytes(const DeviceId& device) const = 0;
   /// The vendor's words for a code.
   [[nodiscard]] virtual Error failure(int code) const = 0;
 };

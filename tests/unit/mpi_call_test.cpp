@@ -6,6 +6,7 @@
 #include "backend/mpi/message.hpp"
 #include "base/error.hpp"
 #include "endpoints.hpp"
+#include "fake_gpus.hpp"
 
 namespace linkscope::mpi {
 namespace {
@@ -105,6 +106,21 @@ TEST_F(MpiMethods, ABroadcastsRootHasNoOutputAndAProcessOneMember) {
   EXPECT_TRUE(collective_.supports(flow));
   flow.members.push_back(at(0, "pageable"));
   EXPECT_FALSE(collective_.supports(flow));
+}
+
+TEST_F(MpiMethods, RotatedGpuMemoryOutgrowsTheGpusCache) {
+  const auto gpus = std::make_shared<FakeGpus>();
+  const auto context = std::make_shared<MpiContext>(std::make_shared<host::HostContext>(),
+                                                    MpiLibrary({"/no/mpi", "/no", {}}, threads_single),
+                                                    std::vector<DeviceFacts>{}, gpus);
+  const MpiMessage messages(context);
+  Flow flow = message("send");
+  const Bytes on_host = messages.rotation_bytes(flow);
+  EXPECT_LT(on_host, gpus->rotated);
+  flow.destination = at(5, "device", DeviceKind::gpu);
+  EXPECT_EQ(messages.rotation_bytes(flow), gpus->rotated);
+  flow.source = flow.destination;
+  EXPECT_EQ(messages.rotation_bytes(flow), gpus->rotated);
 }
 
 TEST_F(MpiMethods, WithoutALibraryTheyAreNotAvailable) {

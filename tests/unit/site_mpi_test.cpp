@@ -12,6 +12,7 @@
 #include "backend/mpi/message.hpp"
 #include "base/error.hpp"
 #include "endpoints.hpp"
+#include "fake_gpus.hpp"
 #include "fake_mpi.hpp"
 
 namespace linkscope::mpi {
@@ -30,33 +31,6 @@ Flow message() {
   flow.parameters.set("call", "send");
   return flow;
 }
-
-class FakeBounce final : public BounceBuffer {
- public:
-  explicit FakeBounce(Bytes bytes) : memory_(bytes) {}
-  [[nodiscard]] std::byte* data() const override { return memory_.data(); }
-  [[nodiscard]] int load(const std::byte* /*from*/, Bytes /*bytes*/) noexcept override { return 0; }
-  [[nodiscard]] int store(std::byte* /*to*/, Bytes /*bytes*/) noexcept override { return 0; }
-
- private:
-  mutable std::vector<std::byte> memory_;
-};
-
-class FakeGpus final : public GpuRuntime {
- public:
-  [[nodiscard]] int use(const DeviceId& device) noexcept override {
-    used = device;
-    return 0;
-  }
-  [[nodiscard]] std::unique_ptr<BounceBuffer> bounce(const Endpoint& /*where*/, Bytes bytes) override {
-    ++bounces;
-    return std::make_unique<FakeBounce>(bytes);
-  }
-  [[nodiscard]] Error failure(int code) const override { return {Fault::broken, std::to_string(code)}; }
-
-  std::optional<DeviceId> used;
-  int bounces = 0;
-};
 
 /// Rank 0, with `device` memory of gpu:0, and an MPI that says it takes none.
 class MpiWithoutGpuSupport : public ::testing::Test {

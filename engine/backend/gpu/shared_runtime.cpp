@@ -6,6 +6,7 @@
 
 #include "backend/gpu/call/call_transfer.hpp"
 #include "backend/gpu/context.hpp"
+#include "backend/gpu/gpu_method.hpp"
 #include "backend/gpu/memory/gpu_memory.hpp"
 #include "backend/gpu/memory/runtime_allocation.hpp"
 #include "backend/gpu/vendor.hpp"
@@ -45,6 +46,10 @@ std::unique_ptr<BounceBuffer> SharedRuntime::bounce(const Endpoint& where, Bytes
   const int node = calling_node(*context_, where.device.index);
   std::byte* const address = allocate_pinned(*context_, node, bytes);
   return std::make_unique<PinnedBounceBuffer>(address, pinned_deleter(context_));
+}
+
+Bytes SharedRuntime::rotation_bytes(const DeviceId& device) const {
+  return rotation_bytes_of(*context_, {device});
 }
 
 Error SharedRuntime::failure(int code) const { return runtime_failure(code, "a copy through the host"); }

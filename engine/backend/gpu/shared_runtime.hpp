@@ -15,6 +15,7 @@ class SharedRuntime final : public GpuRuntime {
 
   [[nodiscard]] int use(const DeviceId& device) noexcept override;
   [[nodiscard]] std::unique_ptr<BounceBuffer> bounce(const Endpoint& where, Bytes bytes) override;
+  [[nodiscard]] Bytes rotation_bytes(const DeviceId& device) const override;
   [[nodiscard]] Error failure(int code) const override;
 
  private:

@@ -33,11 +33,13 @@ int MpiContext::node_of(const DeviceId& device) const {
 }
 
 Bytes MpiContext::rotation_bytes(const std::vector<DeviceId>& devices) const {
-  Bytes largest = 0;
+  Bytes most = 0;
   for (const DeviceId& device : devices) {
-    largest = std::max(largest, host_->largest_cache({{DeviceKind::numa, node_of(device)}}));
+    most = std::max(most, device.kind == DeviceKind::gpu && gpus_ != nullptr
+                              ? gpus_->rotation_bytes(device)
+                              : 2 * host_->largest_cache({{DeviceKind::numa, node_of(device)}}));
   }
-  return 2 * largest;
+  return most;
 }
 
 void MpiContext::require_taken(const Endpoint& where) {
