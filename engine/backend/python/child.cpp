@@ -54,27 +54,40 @@ int milliseconds(Seconds left) { return left > 0 ? static_cast<int>(left * 1e3) 
 
 }  // namespace
 
-Child::Child(const std::string& program, Seconds timeout) : timeout_(timeout) {
+struct Child::Ends {
+  Descriptor own;
+  Descriptor childs;
+};
+
+Child::Ends Child::connected(int (*make)(int* ends)) {
   std::array<int, 2> ends{};
-  std::array<int, 2> words{};
-  if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends.data()) != 0 ||
-      ::pipe2(words.data(), O_CLOEXEC) != 0)
+  if (make(ends.data()) != 0)
     throw Error(Fault::fatal, std::string("cannot connect a Python child: ") + std::strerror(errno));
-  socket_ = ends[0];
-  words_ = words[0];
-  start(program, ends[1], words[1]);
-  ::close(ends[1]);
-  ::close(words[1]);
-  ::fcntl(words_, F_SETFL, O_NONBLOCK);
-  if (pid_ > 0) return;
-  const int reason = errno;
-  ::close(socket_);
-  ::close(words_);
-  throw Error(Fault::fatal, std::string("cannot start a Python child: ") + std::strerror(reason));
+  return {Descriptor(ends[0]), Descriptor(ends[1])};
 }
 
-/// Between fork and exec the child makes system calls alone: other threads of this process may have held any lock.
-void Child::start(const std::string& program, int socket, int words) {
+Child::Child(const std::string& program, Seconds timeout) : timeout_(timeout) {
+  const auto pipe = [](int* ends) { return ::pipe2(ends, O_CLOEXEC); };
+  Ends socket =
+      connected([](int* ends) { return ::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends); });
+  Ends words = connected(pipe);
+  Ends reason = connected(pipe);
+  socket_ = std::move(socket.own);
+  words_ = std::move(words.own);
+  ::fcntl(words_.number(), F_SETFL, O_NONBLOCK);
+  start(program, socket.childs.number(), words.childs.number(), reason.childs.number());
+  int problem = pid_ > 0 ? 0 : errno;
+  reason.childs.close();
+  // The child's end of this pipe closes when its program starts: there is something to read only where it does not.
+  if (pid_ > 0) static_cast<void>(!::read(reason.own.number(), &problem, sizeof problem));
+  if (problem == 0) return;
+  if (pid_ > 0) static_cast<void>(::waitpid(pid_, &exit_status_, 0));
+  throw Error(Fault::fatal, "cannot start a Python child, " + program + ": " + std::strerror(problem));
+}
+
+/// Between fork and exec the child makes system calls alone: other threads of this process may have held any lock. The
+/// number of what went wrong there goes to `reason`.
+void Child::start(const std::string& program, int socket, int words, int reason) {
   std::string number = std::to_string(socket);
   std::string command = program;
   std::string text_flag = "-c";
@@ -89,8 +102,8 @@ void Child::start(const std::string& program, int socket, int words) {
   ::dup2(words, STDOUT_FILENO);
   ::dup2(words, STDERR_FILENO);
   ::execvp(arguments[0], arguments.data());
-  const char* reason = std::strerror(errno);
-  static_cast<void>(!::write(STDERR_FILENO, reason, std::strlen(reason)));
+  const int problem = errno;
+  static_cast<void>(!::write(reason, &problem, sizeof problem));
   ::_exit(127);
 }
 
@@ -98,8 +111,6 @@ Child::~Child() {
   if (pid_ > 0) ::kill(pid_, SIGKILL);
   await_end();
   take_words();
-  ::close(socket_);
-  ::close(words_);
 }
 
 Message Child::ask(const Message& command) {
@@ -114,7 +125,7 @@ void Child::tell(const Message& command) {
     bytes.push_back(static_cast<char>(text.size() >> (8 * i) & 0xFFU));
   bytes += text;
   for (std::size_t sent = 0; sent < bytes.size();) {
-    const ssize_t count = ::send(socket_, bytes.data() + sent, bytes.size() - sent, MSG_NOSIGNAL);
+    const ssize_t count = ::send(socket_.number(), bytes.data() + sent, bytes.size() - sent, MSG_NOSIGNAL);
     if (count < 0 && errno == EINTR) continue;
     if (count < 0) fail(ending());
     sent += static_cast<std::size_t>(count);
@@ -139,7 +150,7 @@ Message Child::hear() {
 
 void Child::receive(std::string& bytes, std::size_t count, Seconds deadline) {
   while (bytes.size() < count) {
-    std::array<pollfd, 2> watched{pollfd{socket_, POLLIN, 0}, pollfd{words_, POLLIN, 0}};
+    std::array<pollfd, 2> watched{pollfd{socket_.number(), POLLIN, 0}, pollfd{words_.number(), POLLIN, 0}};
     const Seconds left = deadline - steady_seconds();
     const int ready = left > 0 ? ::poll(watched.data(), watched.size(), milliseconds(left)) : 0;
     if (ready < 0 && errno == EINTR) continue;
@@ -148,17 +159,19 @@ void Child::receive(std::string& bytes, std::size_t count, Seconds deadline) {
     if (watched[0].revents == 0) continue;
     const std::size_t before = bytes.size();
     bytes.resize(count);
-    const ssize_t got = ::recv(socket_, bytes.data() + before, count - before, 0);
+    const ssize_t got = ::recv(socket_.number(), bytes.data() + before, count - before, 0);
     bytes.resize(before + static_cast<std::size_t>(got > 0 ? got : 0));
     if (got == 0 || (got < 0 && errno != EINTR)) fail(ending());
   }
 }
 
-/// Passes on what it has printed and keeps the end of it.
+/// Passes on what it has printed and keeps the end of it. A child may close its output and go on: poll would then return
+/// at once for ever, so that end is closed as well.
 void Child::take_words() {
   std::array<char, most_words> piece{};
   for (;;) {
-    const ssize_t got = ::read(words_, piece.data(), piece.size());
+    const ssize_t got = ::read(words_.number(), piece.data(), piece.size());
+    if (got == 0) words_.close();
     if (got <= 0) return;
     static_cast<void>(!::write(STDERR_FILENO, piece.data(), static_cast<std::size_t>(got)));
     last_words_.append(piece.data(), static_cast<std::size_t>(got));

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
+#include "base/descriptor.hpp"
 #include "base/units.hpp"
 
 namespace linkscope::python {
@@ -34,7 +35,10 @@ class Child {
   void await_end();
 
  private:
-  void start(const std::string& program, int socket, int words);
+  /// Two ends that are connected: this process's and the child's.
+  struct Ends;
+  [[nodiscard]] static Ends connected(int (*make)(int* ends));
+  void start(const std::string& program, int socket, int words, int reason);
   void receive(std::string& bytes, std::size_t count, Seconds deadline);
   void take_words();
   void await_until(Seconds deadline);
@@ -45,8 +49,8 @@ class Child {
   Seconds timeout_;
   pid_t pid_ = -1;  ///< -1 once it has ended
   int exit_status_ = 0;
-  int socket_ = -1;
-  int words_ = -1;          ///< the reading end of its output
+  Descriptor socket_;
+  Descriptor words_;        ///< the reading end of its output; none once it has closed it
   std::string last_words_;  ///< the end of what it printed
 };
 

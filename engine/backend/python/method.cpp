@@ -97,7 +97,7 @@ class PythonParts final : public PreparedParts {
   PythonParts(std::shared_ptr<PythonContext> context, const Flow& flow, const std::vector<LocalPart>& own)
       : context_(std::move(context)), flow_(told(flow)), id_(context_->next_transfer()) {
     if (own.empty()) return;
-    transfer_ = std::make_unique<PythonTransfer>(context_, id_);
+    transfer_ = std::make_unique<PythonTransfer>(context_, id_, own.front().regime.clock);
     regime_ = told(own.front().regime);
     static_cast<void>(ask("prepare"));
   }

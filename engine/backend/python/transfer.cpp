@@ -1,9 +1,16 @@
 // A transfer's commands to the Python child.
 #include "backend/python/transfer.hpp"
 
+#include <utility>
+
 #include "base/error.hpp"
 
 namespace linkscope::python {
+namespace {
+
+PythonTransfer& transfer_of(const Lane& lane) { return dynamic_cast<PythonTransfer&>(*lane.transfer); }
+
+}  // namespace
 
 PythonTransfer::~PythonTransfer() {
   try {
@@ -50,6 +57,30 @@ Span PythonTransfer::end() {
   const auto start = ran.at("start_s").get<Seconds>();
   const Seconds end = start + ran.at("seconds").get<Seconds>();
   return {start, end, end};
+}
+
+Support PythonGate::accepts(const Transfer& transfer) const {
+  return dynamic_cast<const PythonTransfer*>(&transfer) != nullptr
+             ? Support::yes()
+             : Support::no("it is not a transfer of the Python child's");
+}
+
+void PythonGate::hold(const std::vector<Lane>& lanes, Clock clock) {
+  for (const Lane& lane : lanes) {
+    if (lane.tail > 0 || transfer_of(lane).clock() != clock)
+      throw Error(Fault::broken, "the Python child times by its case's clock and carries no load besides");
+  }
+  held_ = lanes;
+}
+
+void PythonGate::open() {
+  for (const Lane& lane : held_) transfer_of(lane).begin(lane.repeats);
+}
+
+std::vector<Span> PythonGate::collect() {
+  std::vector<Span> spans;
+  for (const Lane& lane : std::exchange(held_, {})) spans.push_back(transfer_of(lane).end());
+  return spans;
 }
 
 }  // namespace linkscope::python

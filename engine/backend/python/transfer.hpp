@@ -1,4 +1,4 @@
-// PythonTransfer: one process's part of a flow, which its Python child has made ready and carries out.
+// PythonTransfer: one process's part of a flow, which its Python child has made ready and carries out; and its gate.
 #pragma once
 
 #include <cstdint>
@@ -14,9 +14,9 @@ namespace linkscope::python {
 
 class PythonTransfer final : public Transfer {
  public:
-  /// The child has it prepared under `id`; it is told to give it back when this goes.
-  PythonTransfer(std::shared_ptr<PythonContext> context, std::uint64_t id)
-      : context_(std::move(context)), id_(id) {}
+  /// The child has it prepared under `id`, to be timed by `clock`; it is told to give it back when this goes.
+  PythonTransfer(std::shared_ptr<PythonContext> context, std::uint64_t id, Clock clock)
+      : context_(std::move(context)), id_(id), clock_(clock) {}
   ~PythonTransfer() override;
 
   /// What the child says of it once it is connected with its partners. Before anything else.
@@ -28,6 +28,7 @@ class PythonTransfer final : public Transfer {
   void flush() override {}  // no case that wants it is taken
   [[nodiscard]] std::vector<std::string> notes() const override { return notes_; }
 
+  [[nodiscard]] Clock clock() const { return clock_; }
   /// Has the child run it so often. The gate hears of its end: end().
   void begin(std::uint64_t repeats);
   /// The child's own stamps, which are on this host's steady clock.
@@ -38,8 +39,25 @@ class PythonTransfer final : public Transfer {
 
   std::shared_ptr<PythonContext> context_;
   std::uint64_t id_;
+  Clock clock_;
   std::vector<std::string> notes_;
   mutable Bytes verified_bytes_ = 0;  ///< by the last verify()
+};
+
+/// Starts transfers of the Python child. The child meets its partners' and stamps its own work, so that no figure holds
+/// the way to it.
+class PythonGate final : public Gate {
+ public:
+  [[nodiscard]] Support accepts(const Transfer& transfer) const override;
+  /// Throws Error{broken} for what the child was not told when it prepared the transfer: another clock, a tail.
+  void hold(const std::vector<Lane>& lanes, Clock clock) override;
+  void open() override;
+  std::vector<Span> collect() override;
+  /// The engine's other gates resolve less than Python's clock, and min_sample_s is longer than both.
+  [[nodiscard]] Seconds resolution(Clock /*clock*/) const override { return 0; }
+
+ private:
+  std::vector<Lane> held_;
 };
 
 }  // namespace linkscope::python
