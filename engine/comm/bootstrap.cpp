@@ -1,35 +1,219 @@
-// What root and leaves have in common: names, words, and the end after a failure.
+// Exchanges over a star of connections: rank 0's half, the others', and the end after a failure.
 #include "comm/bootstrap.hpp"
 
+#include <algorithm>
 #include <map>
+#include <numeric>
 #include <sstream>
 #include <utility>
 
 #include "base/error.hpp"
+#include "comm/payloads.hpp"
+#include "comm/rendezvous.hpp"
 
 namespace linkscope {
+namespace {
+
+/// Quartz drifts apart by tens of microseconds a second: as much as a round trip tells.
+constexpr Seconds clocks_last = 1;
+/// Rank 0 is the first to know who is late, and says so: that shall arrive before the time is up elsewhere.
+constexpr Seconds for_the_reason = 1;
+
+}  // namespace
 
 Bootstrap::Bootstrap(BootstrapOptions own)
     : own_(std::move(own)), hosts_(static_cast<std::size_t>(own_.handshake.size)), failures_(hosts_.size()) {
-  hosts_[static_cast<std::size_t>(own_.handshake.rank)] = own_.handshake.host;
+  hosts_[static_cast<std::size_t>(rank())] = own_.handshake.host;
+}
+
+Bootstrap::Bootstrap(Listener& listener, BootstrapOptions own) : Bootstrap(std::move(own)) {
+  Arrivals arrivals = await_arrivals(listener, own_.handshake, deadline_in(own_.limit));
+  hosts_ = std::move(arrivals.hosts);
+  peers_ = std::move(arrivals.channels);
+  if (!arrivals.disagreements.empty()) {
+    tell_all(FrameKind::refusal, arrivals.disagreements);
+    throw GroupError(Fault::bad_input, arrivals.disagreements);
+  }
+  if (arrivals.lost) fail(why(Outcome::closed, *arrivals.lost));
+  if (!arrivals.missing.empty()) fail(late(arrivals.missing));
+  std::vector<std::string> facts = hosts_;
+  facts.push_back(own_.handshake.clock);
+  for (int other = 1; other < size(); ++other)
+    demand(other, send(other, {FrameKind::welcome, 0, 0, pack(facts)}));
+  set_clocks();
+}
+
+Bootstrap::Bootstrap(const Address& root, BootstrapOptions own) : Bootstrap(std::move(own)) {
+  peers_.emplace_back(Socket::connect(root, deadline_in(own_.limit)));
+  demand(0, send(0, {FrameKind::handshake, 0, 0, own_.handshake.text()}));
+  await_welcome(root);
+  set_clocks();
+}
+
+void Bootstrap::await_welcome(const Address& address) {
+  Frame frame;
+  demand(0, to(0).receive(frame, limit()));
+  if (frame.kind == FrameKind::refusal) {
+    const auto disagreements = unpack_causes(frame.payload);
+    throw GroupError(Fault::bad_input, disagreements.value_or(Causes{why(Outcome::garbled, 0)}));
+  }
+  auto facts = unpack(frame.payload, hosts_.size() + 1);
+  if (frame.kind != FrameKind::welcome || !facts)
+    throw Error(Fault::fatal,
+                "what listens at " + address.text() + " is not rank 0 of this version of linkscope");
+  const std::string& here = own_.handshake.clock;
+  clocks_ = !here.empty() && here == facts->back() ? Sharing::possible : Sharing::excluded;
+  facts->pop_back();
+  hosts_ = *std::move(facts);
 }
 
 std::string Bootstrap::name_of(int rank) const {
   return name_of_rank(rank, hosts_.at(static_cast<std::size_t>(rank)));
 }
 
-std::vector<std::string> Bootstrap::exchange(const std::string& own, const std::string& failure) {
+std::vector<Bootstrap::Connection> Bootstrap::connections() const {
+  std::vector<Connection> all;
+  for (const Channel& channel : peers_)
+    all.push_back({is_root() ? static_cast<int>(all.size()) + 1 : 0, channel.descriptor()});
+  return all;
+}
+
+std::string Bootstrap::part_from(int rank) {
+  const Cause gone = why(Outcome::closed, rank);
+  if (is_root()) {
+    tell_all(FrameKind::abort, {gone});
+    return gone.words;
+  }
+  const auto told = unpack_causes(to(0).unread_abort_reason());
+  return told ? GroupError(Fault::fatal, *told).what() : gone.words;
+}
+
+std::vector<std::string> Bootstrap::allgather(const std::string& own, const Step& step) {
   if (broken_) throw *broken_;
   ++sequence_;
   failures_.assign(failures_.size(), {});
-  failure_of(rank()) = {failure, now() + clock_offset()};
-  if (!failure.empty()) own_.on_failure(failure);
+  failures_[static_cast<std::size_t>(rank())] = {step.failure, now() + clock_offset()};
+  if (!step.failure.empty()) own_.on_failure(step.failure);
   try {
-    return do_allgather(own);
+    if (clocks_due_) set_clocks();
+    return is_root() ? hand_out(own, step) : hear_all(own, step);
   } catch (const Error& error) {
     broken_.emplace(Fault::fatal, error);
     throw;
   }
+}
+
+std::vector<std::string> Bootstrap::hand_out(const std::string& word, const Step& step) {
+  std::vector<std::string> words = collect(word, step);
+  clocks_due_ = offset_.uncertainty > 0 && now() - clocks_set_ > clocks_last;
+  const FrameKind kind = clocks_due_ ? FrameKind::words_then_clocks : FrameKind::words;
+  const Frame frame{kind, sequence_, 0, pack(words)};
+  for (int other = 1; other < size(); ++other) demand(other, send(other, frame));
+  return words;
+}
+
+/// Also looks at those that have said their word already: if they go, nothing is to be waited for.
+std::vector<std::string> Bootstrap::collect(const std::string& word, const Step& step) {
+  std::vector<std::string> words(peers_.size() + 1);
+  words.front() = word;
+  std::vector<int> missing(peers_.size());
+  std::iota(missing.begin(), missing.end(), 1);
+  std::vector<int> descriptors;
+  for (const Channel& channel : peers_) descriptors.push_back(channel.descriptor());
+  Seconds first = now();
+  PollWindow window;
+  while (!missing.empty()) {
+    const std::size_t before = missing.size();
+    for (int other = 1; other < size(); ++other) {
+      Frame frame;
+      const Outcome outcome = to(other).take(frame);
+      if (outcome == Outcome::late) continue;
+      demand(other, outcome);
+      const auto place = std::find(missing.begin(), missing.end(), other);
+      if (place == missing.end()) fail(at_another(other, frame));
+      missing.erase(place);
+      first = std::min(first, frame.moment);
+      words[static_cast<std::size_t>(other)] = word_in(frame, other, step);
+    }
+    if (missing.size() < before) continue;
+    const Deadline deadline = deadline_in(first + own_.limit - now());
+    if (has_passed(deadline)) fail(late(missing));
+    if (!window.look_again()) wait_for_any(descriptors, deadline);
+  }
+  return words;
+}
+
+std::string Bootstrap::word_in(const Frame& frame, int rank, const Step& step) {
+  if (frame.kind != FrameKind::word || frame.sequence != sequence_) fail(at_another(rank, frame));
+  auto said = unpack(frame.payload, 3);
+  if (!said) fail(why(Outcome::garbled, rank));
+  if (said->at(0) != step.name) fail(out_of_step(rank, "it is at " + said->at(0), "is at " + step.name));
+  failures_[static_cast<std::size_t>(rank)] = {said->at(1), frame.moment};
+  return std::move(said->at(2));
+}
+
+std::vector<std::string> Bootstrap::hear_all(const std::string& word, const Step& step) {
+  const Deadline deadline = limit();
+  Frame frame{FrameKind::word, sequence_, now() + offset_.seconds, pack({step.name, step.failure, word})};
+  demand(0, send(0, frame));
+  demand(0, to(0).receive(frame, deadline));
+  clocks_due_ = frame.kind == FrameKind::words_then_clocks;
+  if ((frame.kind != FrameKind::words && !clocks_due_) || frame.sequence != sequence_)
+    throw GroupError(Fault::fatal, Causes{at_another(0, frame)});
+  auto words = unpack(frame.payload, hosts_.size());
+  if (!words) throw GroupError(Fault::fatal, Causes{why(Outcome::garbled, 0)});
+  return *std::move(words);
+}
+
+void Bootstrap::set_clocks() {
+  if (!is_root()) return demand(0, ask_clock(to(0), own_.clock, clocks_, limit(), offset_));
+  offset_.uncertainty = 0;
+  for (int other = 1; other < size(); ++other) {
+    Seconds uncertainty = 0;
+    demand(other, answer_clock(to(other), own_.clock, limit(), uncertainty));
+    offset_.uncertainty = std::max(offset_.uncertainty, uncertainty);
+  }
+  clocks_set_ = now();
+}
+
+Deadline Bootstrap::limit() const { return deadline_in(own_.limit + (is_root() ? 0 : for_the_reason)); }
+
+Outcome Bootstrap::send(int rank, const Frame& frame) {
+  const std::scoped_lock lock(writing_);
+  return to(rank).send(frame, limit());
+}
+
+/// Only where that can be done at once: one that is stuck must not hold this process up.
+void Bootstrap::tell_all(FrameKind kind, const Causes& causes) {
+  const std::unique_lock lock(writing_, std::try_to_lock);
+  if (!lock) return;
+  for (Channel& channel : peers_)
+    static_cast<void>(channel.send({kind, sequence_, 0, pack_causes(causes)}, deadline_in(0)));
+}
+
+void Bootstrap::demand(int rank, Outcome outcome) {
+  if (outcome == Outcome::done) return;
+  if (is_root()) fail(why(outcome, rank));
+  // What rank 0 said before it went is worth more than that it is gone.
+  Frame last;
+  while (to(0).take(last) == Outcome::done) {
+  }
+  const auto told = unpack_causes(to(0).abort_reason());
+  throw GroupError(Fault::fatal, told ? *told : with_failures(why(outcome, 0)));
+}
+
+void Bootstrap::fail(Cause cause) {
+  const Causes causes = with_failures(std::move(cause));
+  tell_all(FrameKind::abort, causes);
+  throw GroupError(Fault::fatal, causes);
+}
+
+Cause Bootstrap::why(Outcome outcome, int rank) const {
+  if (outcome == Outcome::late) return late({rank});
+  if (outcome == Outcome::closed) return {CauseKind::gone, {rank}, name_of(rank) + " is gone"};
+  return {CauseKind::out_of_step,
+          {rank},
+          name_of(rank) + " sends what is not a message of this version of linkscope"};
 }
 
 Cause Bootstrap::late(const std::vector<int>& ranks) const {
@@ -39,12 +223,15 @@ Cause Bootstrap::late(const std::vector<int>& ranks) const {
   return {CauseKind::late, ranks, out.str()};
 }
 
-Cause Bootstrap::out_of_step(int rank, const Frame& frame) const {
+Cause Bootstrap::out_of_step(int rank, const std::string& theirs, const std::string& ours) const {
   return {CauseKind::out_of_step,
           {rank},
-          name_of(rank) + " is out of step: its message belongs to exchange " +
-              std::to_string(frame.sequence) + ", " + name_of(own_.handshake.rank) + " is at exchange " +
-              std::to_string(sequence_)};
+          name_of(rank) + " is out of step: " + theirs + ", " + name_of(own_.handshake.rank) + " " + ours};
+}
+
+Cause Bootstrap::at_another(int rank, const Frame& frame) const {
+  return out_of_step(rank, "its message belongs to exchange " + std::to_string(frame.sequence),
+                     "is at exchange " + std::to_string(sequence_));
 }
 
 Causes Bootstrap::with_failures(Cause cause) const {
@@ -59,14 +246,6 @@ Causes Bootstrap::with_failures(Cause cause) const {
   for (auto& [moment, failure] : failed) all.push_back(std::move(failure));
   all.insert(cause.kind == CauseKind::gone ? all.begin() : all.end(), std::move(cause));
   return all;
-}
-
-Cause Bootstrap::why(Outcome outcome, int rank) const {
-  if (outcome == Outcome::late) return late({rank});
-  if (outcome == Outcome::closed) return {CauseKind::gone, {rank}, name_of(rank) + " is gone"};
-  return {CauseKind::out_of_step,
-          {rank},
-          name_of(rank) + " sends what is not a message of this version of linkscope"};
 }
 
 }  // namespace linkscope

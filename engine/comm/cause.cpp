@@ -2,7 +2,6 @@
 #include "comm/cause.hpp"
 
 #include <array>
-#include <cstring>
 #include <utility>
 
 #include "comm/payloads.hpp"
@@ -18,47 +17,33 @@ std::string words_of(const Causes& causes) {
   return words;
 }
 
-/// The kind, then the ranks, of which there is one at least.
-std::string pack_facts(const Cause& cause) {
-  std::string facts(sizeof cause.kind + cause.ranks.size() * sizeof(int), '\0');
-  std::memcpy(facts.data(), &cause.kind, sizeof cause.kind);
-  std::memcpy(facts.data() + sizeof cause.kind, cause.ranks.data(), facts.size() - sizeof cause.kind);
-  return facts;
-}
-
-std::optional<Cause> unpack_facts(const std::string& facts) {
-  Cause cause;
-  if (facts.size() <= sizeof cause.kind || facts.size() % sizeof(int) != 0) return std::nullopt;
-  std::memcpy(&cause.kind, facts.data(), sizeof cause.kind);
-  if (static_cast<std::size_t>(cause.kind) >= names.size()) return std::nullopt;
-  cause.ranks.resize((facts.size() - sizeof cause.kind) / sizeof(int));
-  std::memcpy(cause.ranks.data(), facts.data() + sizeof cause.kind, facts.size() - sizeof cause.kind);
-  return cause;
-}
-
 }  // namespace
 
 const char* name_of(CauseKind kind) { return names.at(static_cast<std::size_t>(kind)); }
 
 std::string pack_causes(const Causes& causes) {
-  std::vector<std::string> packed;
+  Pack out;
+  out.put<std::uint64_t>(causes.size());
   for (const Cause& cause : causes) {
-    packed.push_back(pack_facts(cause));
-    packed.push_back(cause.words);
+    out.put(static_cast<std::int32_t>(cause.kind)).put<std::uint64_t>(cause.ranks.size());
+    for (const std::int32_t rank : cause.ranks) out.put(rank);
+    out.text(cause.words);
   }
-  return pack(packed);
+  return out.bytes();
 }
 
 std::optional<Causes> unpack_causes(const std::string& payload) {
-  const auto packed = unpack(payload);
-  if (!packed || packed->empty() || packed->size() % 2 != 0) return std::nullopt;
-  Causes causes;
-  for (std::size_t i = 0; i < packed->size(); i += 2) {
-    auto cause = unpack_facts((*packed)[i]);
-    if (!cause) return std::nullopt;
-    cause->words = (*packed)[i + 1];
-    causes.push_back(*std::move(cause));
-  }
+  auto causes = unpacked(payload, [](Unpack& in) {
+    Causes all(in.count());
+    for (Cause& cause : all) {
+      cause.kind = static_cast<CauseKind>(in.number(0, names.size() - 1));
+      cause.ranks.resize(in.count());
+      for (int& rank : cause.ranks) rank = in.get<std::int32_t>();
+      cause.words = in.text();
+    }
+    return all;
+  });
+  if (causes && causes->empty()) causes.reset();
   return causes;
 }
 

@@ -16,8 +16,7 @@ enum class FrameKind : std::uint32_t {
   handshake = 1,      ///< leaf: who it is
   welcome,            ///< root: all have come and agree
   refusal,            ///< root: the reason, for the user to mend
-  word,               ///< leaf: its part of an exchange
-  word_of_failure,    ///< the same, and why it could not do what the exchange is about
+  word,               ///< leaf: its part of an exchange, which step that is, why it could not do its part
   words,              ///< root: everybody's
   words_then_clocks,  ///< the same; the next exchange begins with setting the clocks
   clock_question,     ///< leaf: what time is it?

@@ -3,7 +3,6 @@
 
 #include <string>
 
-#include "comm/address.hpp"
 #include "comm/socket.hpp"
 
 namespace linkscope {

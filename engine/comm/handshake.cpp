@@ -1,8 +1,13 @@
 // Handshakes as lines of text.
 #include "comm/handshake.hpp"
 
+#include <unistd.h>
+
+#include <array>
 #include <charconv>
 #include <sstream>
+
+#include "base/boot_id.hpp"
 
 namespace linkscope {
 namespace {
@@ -27,6 +32,20 @@ std::string value_of(const Handshake& handshake, const std::string& name) {
 }
 
 }  // namespace
+
+std::string host_name() {
+  std::array<char, 256> name{};
+  return ::gethostname(name.data(), name.size() - 1) == 0 ? name.data() : "unknown";
+}
+
+std::string clock_identity() {
+  const std::string boot = boot_id();
+  if (boot.empty()) return {};
+  std::array<char, 64> zone{};
+  // Kernels before 5.6 have no time namespaces, and nothing to read.
+  const bool zoned = ::readlink("/proc/self/ns/time", zone.data(), zone.size() - 1) > 0;
+  return boot + "/" + host_name() + "/" + (zoned ? zone.data() : "");
+}
 
 std::string Handshake::text() const {
   std::ostringstream out;

@@ -9,6 +9,13 @@
 
 namespace linkscope {
 
+/// The name of this host, as the system says it; "unknown" where it does not.
+std::string host_name();
+
+/// Names the steady clock that this process reads: boot, host and time namespace. Processes with the same one can be
+/// expected to read the same clock. Empty where the system does not say.
+std::string clock_identity();
+
 /// Something that must be the same in every process ("version", "0.5.0"). One line each.
 struct HandshakeField {
   std::string name;

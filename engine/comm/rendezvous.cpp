@@ -13,10 +13,38 @@ constexpr std::size_t most_strangers = 256;
 constexpr Seconds after_disagreement = 2;
 constexpr Seconds for_a_refusal = 0.1;
 
-}  // namespace
+class Rendezvous {
+ public:
+  Rendezvous(Listener& listener, const Handshake& own)
+      : listener_(&listener), own_(&own), arrivals_(static_cast<std::size_t>(own.size) - 1) {}
 
-Rendezvous::Rendezvous(Listener& listener, const Handshake& own)
-    : listener_(&listener), own_(&own), arrivals_(static_cast<std::size_t>(own.size) - 1) {}
+  void wait(Deadline deadline);
+  [[nodiscard]] Arrivals arrivals();
+
+ private:
+  struct Arrival {
+    Channel channel;
+    Handshake handshake;
+    bool here = false;
+  };
+
+  [[nodiscard]] bool is_over(Deadline deadline) const;
+  void accept_arrivals();
+  void read_handshakes();
+  void receive(Channel channel, const Handshake& handshake);
+  void check_arrivals();
+  [[nodiscard]] std::vector<int> missing() const;
+  [[nodiscard]] std::vector<int> descriptors() const;
+
+  Listener* listener_;
+  const Handshake* own_;
+  std::vector<Channel> strangers_;  ///< have not said who they are
+  std::vector<Arrival> arrivals_;   ///< of ranks 1, 2, ...
+  Causes disagreements_;
+  std::size_t rejected_ = 0;  ///< who are of this run and have no place in it
+  Deadline waits_until_;      ///< for those who have not come when it is known that all will be sent away
+  std::optional<int> lost_;
+};
 
 void Rendezvous::wait(Deadline deadline) {
   for (;;) {
@@ -105,16 +133,13 @@ std::vector<int> Rendezvous::missing() const {
   return ranks;
 }
 
-std::vector<std::string> Rendezvous::hosts() const {
-  std::vector<std::string> hosts{own_->host};
-  for (const Arrival& arrival : arrivals_) hosts.push_back(arrival.handshake.host);
-  return hosts;
-}
-
-std::vector<Channel> Rendezvous::take_channels() {
-  std::vector<Channel> channels;
-  for (Arrival& arrival : arrivals_) channels.push_back(std::move(arrival.channel));
-  return channels;
+Arrivals Rendezvous::arrivals() {
+  Arrivals all{{}, {own_->host}, missing(), lost_, disagreements_};
+  for (Arrival& arrival : arrivals_) {
+    all.hosts.push_back(arrival.handshake.host);
+    all.channels.push_back(std::move(arrival.channel));
+  }
+  return all;
 }
 
 std::vector<int> Rendezvous::descriptors() const {
@@ -124,6 +149,14 @@ std::vector<int> Rendezvous::descriptors() const {
     if (arrival.here) all.push_back(arrival.channel.descriptor());
   }
   return all;
+}
+
+}  // namespace
+
+Arrivals await_arrivals(Listener& listener, const Handshake& own, Deadline deadline) {
+  Rendezvous rendezvous(listener, own);
+  rendezvous.wait(deadline);
+  return rendezvous.arrivals();
 }
 
 }  // namespace linkscope

@@ -13,10 +13,10 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <charconv>
 #include <cstring>
 #include <limits>
 #include <memory>
-#include <utility>
 
 #include "base/error.hpp"
 
@@ -110,17 +110,24 @@ Addresses look_up(const std::string& host, const std::string& port, int flags, i
 
 }  // namespace
 
-Socket::Socket(int descriptor) : descriptor_(descriptor) {}
-
-Socket::~Socket() {
-  if (descriptor_ >= 0) ::close(descriptor_);
+Address Address::parse(const std::string& text, const std::string& what) {
+  const auto colon = text.rfind(':');
+  const std::string_view all = text;
+  std::string_view host = colon == std::string::npos ? std::string_view{} : all.substr(0, colon);
+  const std::string_view digits = colon == std::string::npos ? std::string_view{} : all.substr(colon + 1);
+  if (host.size() > 2 && host.front() == '[' && host.back() == ']') host = host.substr(1, host.size() - 2);
+  Address address{std::string(host), 0};
+  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), address.port);
+  const bool numeric = error == std::errc{} && end == digits.data() + digits.size() && address.port > 0;
+  if (host.empty() || !numeric) {
+    throw Error(Fault::bad_input, what + ": '" + text + "' is no HOST:PORT with a port from 1 to 65535");
+  }
+  return address;
 }
 
-Socket::Socket(Socket&& other) noexcept : descriptor_(std::exchange(other.descriptor_, -1)) {}
-
-Socket& Socket::operator=(Socket&& other) noexcept {
-  std::swap(descriptor_, other.descriptor_);
-  return *this;
+std::string Address::text() const {
+  const bool numbers = host.find(':') != std::string::npos;
+  return (numbers ? "[" + host + "]" : host) + ":" + std::to_string(port);
 }
 
 Socket Socket::connect(const Address& address, Deadline deadline) {
@@ -148,7 +155,7 @@ std::string Socket::local_host() const {
   socklen_t size = sizeof name;
   std::array<char, NI_MAXHOST> text{};
   auto* address = reinterpret_cast<sockaddr*>(&name);
-  if (::getsockname(descriptor_, address, &size) != 0)
+  if (::getsockname(descriptor(), address, &size) != 0)
     throw Error(Fault::broken, std::string("getsockname: ") + std::strerror(errno));
   const int problem = ::getnameinfo(address, size, text.data(), text.size(), nullptr, 0, NI_NUMERICHOST);
   if (problem != 0) throw Error(Fault::broken, std::string("getnameinfo: ") + ::gai_strerror(problem));
@@ -162,11 +169,11 @@ Outcome Socket::send(std::string_view head, std::string_view body, Deadline dead
   message.msg_iov = pieces.data();
   message.msg_iovlen = pieces.size();
   for (bool more = skip_sent(pieces, 0); more;) {
-    const ssize_t sent = ::sendmsg(descriptor_, &message, MSG_NOSIGNAL | MSG_DONTWAIT);
+    const ssize_t sent = ::sendmsg(descriptor(), &message, MSG_NOSIGNAL | MSG_DONTWAIT);
     if (sent >= 0) {
       more = skip_sent(pieces, static_cast<std::size_t>(sent));
     } else if (must_wait()) {
-      if (!wait_until_ready(descriptor_, POLLOUT, deadline)) return Outcome::late;
+      if (!wait_until_ready(descriptor(), POLLOUT, deadline)) return Outcome::late;
     } else if (errno != EINTR) {
       return Outcome::closed;
     }
@@ -178,7 +185,7 @@ Outcome Socket::receive(std::string& to) {
   const std::size_t before = to.size();
   std::array<char, 4096> brief;
   for (;;) {
-    const ssize_t count = ::recv(descriptor_, brief.data(), brief.size(), MSG_DONTWAIT);
+    const ssize_t count = ::recv(descriptor(), brief.data(), brief.size(), MSG_DONTWAIT);
     if (count < 0 && errno == EINTR) continue;
     if (count < 0) return must_wait() ? Outcome::late : Outcome::closed;
     if (count == 0) return Outcome::closed;
@@ -189,7 +196,7 @@ Outcome Socket::receive(std::string& to) {
   while (to.size() - before < most_at_once) {
     const std::size_t held = to.size();
     to.resize(before + most_at_once);
-    const ssize_t count = ::recv(descriptor_, to.data() + held, to.size() - held, MSG_DONTWAIT);
+    const ssize_t count = ::recv(descriptor(), to.data() + held, to.size() - held, MSG_DONTWAIT);
     to.resize(held + static_cast<std::size_t>(std::max<ssize_t>(count, 0)));
     if (count <= 0) break;  // an end or an error shows again at the next call
   }

@@ -1,16 +1,40 @@
-// Socket and Listener: TCP connections with time limits.
+// Socket and Listener: TCP connections with addresses and time limits.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "comm/address.hpp"
-#include "comm/deadline.hpp"
+#include "base/descriptor.hpp"
+#include "base/units.hpp"
 
 namespace linkscope {
+
+/// A time limit: a moment of the steady clock.
+using Deadline = std::chrono::steady_clock::time_point;
+
+/// `seconds` from now, which may be long: a year at most.
+inline Deadline deadline_in(Seconds seconds) {
+  constexpr Seconds year = 3.2e7;
+  const std::chrono::duration<double> length(seconds < year ? seconds : year);
+  return std::chrono::steady_clock::now() + std::chrono::duration_cast<Deadline::duration>(length);
+}
+
+inline bool has_passed(Deadline deadline) { return std::chrono::steady_clock::now() >= deadline; }
+
+/// Where a process listens.
+struct Address {
+  std::string host;
+  std::uint16_t port = 0;
+
+  /// Reads HOST:PORT; an IPv6 address stands in brackets. `what` names the place the text comes from. Throws
+  /// Error{bad_input}.
+  static Address parse(const std::string& text, const std::string& what);
+  [[nodiscard]] std::string text() const;
+};
 
 /// How an attempt to send or to receive ended. What peers do is no exception: the caller, which knows their names,
 /// makes one of it.
@@ -27,17 +51,12 @@ class Socket {
  public:
   Socket() = default;
   /// Takes over a connected descriptor.
-  explicit Socket(int descriptor);
-  ~Socket();
-  Socket(Socket&& other) noexcept;
-  Socket& operator=(Socket&& other) noexcept;
-  Socket(const Socket&) = delete;
-  Socket& operator=(const Socket&) = delete;
+  explicit Socket(int descriptor) : descriptor_(descriptor) {}
 
   /// Throws Error{bad_input}: "cannot reach ADDRESS: the system's reason".
   static Socket connect(const Address& address, Deadline deadline);
 
-  [[nodiscard]] int descriptor() const { return descriptor_; }
+  [[nodiscard]] int descriptor() const { return descriptor_.number(); }
   /// The address of this host that the connection leaves from, in numbers. Throws Error{broken} with the system's
   /// reason.
   [[nodiscard]] std::string local_host() const;
@@ -47,7 +66,7 @@ class Socket {
   [[nodiscard]] Outcome receive(std::string& to);
 
  private:
-  int descriptor_ = -1;
+  Descriptor descriptor_;
 };
 
 /// Waits for connections on a port that the system picks.

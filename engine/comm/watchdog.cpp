@@ -33,7 +33,6 @@ Watchdog::~Watchdog() {
   }
   wake();
   thread_.join();
-  ::close(waker_);
 }
 
 Watchdog::Guard::Guard(Guard&& other) noexcept
@@ -63,7 +62,7 @@ Watchdog::Guard Watchdog::add(Watched entry) {
 
 void Watchdog::wake() const {
   const std::uint64_t one = 1;
-  static_cast<void>(::write(waker_, &one, sizeof one));
+  static_cast<void>(::write(waker_.number(), &one, sizeof one));
 }
 
 void Watchdog::look() {
@@ -77,7 +76,7 @@ void Watchdog::look() {
 std::optional<Watchdog::PollSet> Watchdog::next_rest() {
   const std::scoped_lock lock(change_);
   if (ending_) return std::nullopt;
-  PollSet rest{{{waker_, POLLIN, 0}}, {}, -1};
+  PollSet rest{{{waker_.number(), POLLIN, 0}}, {}, -1};
   for (const auto& [number, entry] : entries_) {
     if (!entry.expires) {
       rest.polled.push_back({entry.descriptor, POLLRDHUP, 0});
@@ -94,7 +93,7 @@ std::optional<Watchdog::PollSet> Watchdog::next_rest() {
 void Watchdog::sleep(PollSet& rest) const {
   static_cast<void>(::poll(rest.polled.data(), rest.polled.size(), rest.milliseconds));
   std::uint64_t count = 0;
-  static_cast<void>(::read(waker_, &count, sizeof count));
+  static_cast<void>(::read(waker_.number(), &count, sizeof count));
 }
 
 /// Under the lock, so that what a reason refers to stays.

@@ -12,7 +12,8 @@
 #include <thread>
 #include <vector>
 
-#include "comm/deadline.hpp"
+#include "base/descriptor.hpp"
+#include "comm/socket.hpp"
 
 namespace linkscope {
 
@@ -78,7 +79,7 @@ class Watchdog {
   std::map<std::uint64_t, Watched> entries_;
   std::uint64_t next_ = 0;
   bool ending_ = false;
-  int waker_;
+  Descriptor waker_;
   std::thread thread_;  ///< the last: it uses all others
 };
 

@@ -3,6 +3,7 @@
 
 #include <exception>
 #include <optional>
+#include <string_view>
 #include <utility>
 
 #include "base/steady_clock.hpp"
@@ -37,16 +38,21 @@ Json attempt(const std::function<Json()>& step) {
   }
 }
 
+/// "executor.cpp:98".
+std::string named(const std::source_location& place) {
+  const std::string_view file = place.file_name();
+  return std::string(file.substr(file.find_last_of('/') + 1)) + ":" + std::to_string(place.line());
+}
+
 }  // namespace
 
-std::vector<Json> Consensus::allgather_json(const std::function<Json()>& step) {
+std::vector<Json> Consensus::allgather_json(const std::function<Json()>& step, Place place) {
   if (group_->size() == 1) return {step()};
   std::vector<Json> values;
   Json own = attempt(step);
   if (own.contains("fault")) own["at"] = steady_seconds() + group_->clock_offset();
-  const std::vector<std::string> words = own.contains("fault")
-                                             ? group_->allgather_failure(packed(own), own["what"])
-                                             : group_->allgather(packed(own));
+  const Step at{named(place), own.value("what", std::string())};
+  const std::vector<std::string> words = group_->allgather(packed(own), at);
   std::optional<StepFailure> first;
   bool lost = false;
   for (std::size_t rank = 0; rank < words.size(); ++rank) {
@@ -70,25 +76,27 @@ std::vector<Json> Consensus::allgather_json(const std::function<Json()>& step) {
   return values;
 }
 
-std::vector<std::string> Consensus::allgather(const std::function<std::string()>& step) {
+std::vector<std::string> Consensus::allgather(const std::function<std::string()>& step, Place place) {
   if (group_->size() == 1) return {step()};
   const auto as_binary = [&]() -> Json {
     const std::string word = step();
     return Json::binary({word.begin(), word.end()});
   };
   std::vector<std::string> all;
-  for (const Json& word : allgather_json(as_binary)) {
+  for (const Json& word : allgather_json(as_binary, place)) {
     const auto& bytes = word.get_binary();
     all.emplace_back(bytes.begin(), bytes.end());
   }
   return all;
 }
 
-void Consensus::collective_try(const std::function<void()>& step) {
-  static_cast<void>(allgather_json([&]() -> Json {
-    step();
-    return nullptr;
-  }));
+void Consensus::collective_try(const std::function<void()>& step, Place place) {
+  static_cast<void>(allgather_json(
+      [&]() -> Json {
+        step();
+        return nullptr;
+      },
+      place));
 }
 
 }  // namespace linkscope

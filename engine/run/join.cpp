@@ -14,7 +14,6 @@
 #include "base/error.hpp"
 #include "comm/bootstrap.hpp"
 #include "comm/control.hpp"
-#include "comm/identity.hpp"
 #include "run/bound_case.hpp"
 #include "run/consensus.hpp"
 #include "run/fields.hpp"
@@ -173,9 +172,9 @@ Health run_rank(const Environment& environment, const EngineFactory& factory, Co
   BootstrapOptions own = options(environment, factory.engine, assignment);
   own.on_failure = [&out](const std::string& reason) { tell(out, step_failure_record(reason)); };
   const std::unique_ptr<Bootstrap> group =
-      listener
-          ? bootstrap_root(*listener, std::move(own))
-          : bootstrap_leaf(Address::parse(assignment.root, "the supervisor's word: root"), std::move(own));
+      listener ? std::make_unique<Bootstrap>(*listener, std::move(own))
+               : std::make_unique<Bootstrap>(Address::parse(assignment.root, "the supervisor's word: root"),
+                                             std::move(own));
   listener.reset();  // who comes now has no place
   std::optional<Watchdog::Guard> last_moments;
   {
@@ -189,7 +188,7 @@ Health run_rank(const Environment& environment, const EngineFactory& factory, Co
     });
     if (health == Health::lost) return health;
   }
-  group->allgather({});  // all are done: from now on connections may end
+  group->allgather({}, {"the end", {}});  // all are done: from now on connections may end
   return Health::sound;
 }
 

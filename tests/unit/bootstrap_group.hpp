@@ -14,7 +14,6 @@
 #include "base/error.hpp"
 #include "base/units.hpp"
 #include "comm/bootstrap.hpp"
-#include "comm/identity.hpp"
 
 namespace linkscope {
 
@@ -51,8 +50,9 @@ inline std::vector<Ending> in_group(const std::vector<BootstrapOptions>& members
     threads.emplace_back([&, i] {
       try {
         const BootstrapOptions& own = members[i];
-        const auto group = own.handshake.rank == 0 ? bootstrap_root(listener, own)
-                                                   : bootstrap_leaf({"127.0.0.1", listener.port()}, own);
+        const auto group = own.handshake.rank == 0
+                               ? std::make_unique<Bootstrap>(listener, own)
+                               : std::make_unique<Bootstrap>(Address{"127.0.0.1", listener.port()}, own);
         work(*group);
       } catch (const Error& error) {
         endings[i] = {error.fault(), error.what(), causes_of(error)};

@@ -99,7 +99,7 @@ std::vector<Ending> with_failures(int size, const std::vector<int>& failed, int 
             } else {
               while (std::cmp_less(told.load(), place - failed.begin()) && ended == 0)
                 std::this_thread::yield();
-              group.allgather_failure("", reason);
+              group.allgather("", {"", reason});
             }
           } catch (const Error& error) {
             EXPECT_STREQ(group.broken()->what(), error.what());
@@ -149,7 +149,7 @@ TEST(BootstrapTest, WhereRankZeroIsLateEachSaysThatItFailedItself) {
 
 TEST(BootstrapTest, AFailureThatAllHaveHeardOfIsOver) {
   const auto endings = in_group(members(3), [](Bootstrap& group) {
-    EXPECT_EQ((group.rank() == 1 ? group.allgather_failure("a", "no room") : group.allgather("b"))[1], "a");
+    EXPECT_EQ((group.rank() == 1 ? group.allgather("a", {"", "no room"}) : group.allgather("b"))[1], "a");
     if (group.rank() == 2) return;
     group.allgather("");
   });
@@ -181,7 +181,7 @@ TEST(BootstrapTest, NamesWhoIsGoneToEverybody) {
 TEST(BootstrapTest, NamesWhoIsGoneBeforeWhoFailedPerhapsForItsSake) {
   const auto endings = in_group(members(2), [](Bootstrap& group) {
     group.allgather("");
-    if (group.rank() == 0) group.allgather_failure("", "connection reset");
+    if (group.rank() == 0) group.allgather("", {"", "connection reset"});
   });
   EXPECT_EQ(endings[0].words, "rank 1 (host host1) is gone; rank 0 (host host0) failed: connection reset");
   EXPECT_EQ(facts_of(endings[0].causes), "gone 1, failed 0");
@@ -209,7 +209,7 @@ pid_t start_mortal(const Address& root) {
   const pid_t child = ::fork();
   if (child != 0) return child;
   try {
-    const auto group = bootstrap_leaf(root, member(1, 3));
+    const auto group = std::make_unique<Bootstrap>(root, member(1, 3));
     group->allgather("alive");
   } catch (...) {
     ::_exit(1);
@@ -225,14 +225,14 @@ TEST(BootstrapTest, NamesAProcessThatDied) {
   Ending other;
   std::thread survivor([&] {
     try {
-      const auto group = bootstrap_leaf(root, member(2, 3));
+      const auto group = std::make_unique<Bootstrap>(root, member(2, 3));
       group->allgather("");
       group->allgather("");
     } catch (const Error& error) {
       other = {error.fault(), error.what(), causes_of(error)};
     }
   });
-  const auto group = bootstrap_root(listener, member(0, 3));
+  const auto group = std::make_unique<Bootstrap>(listener, member(0, 3));
   EXPECT_EQ(group->allgather("")[1], "alive");
   try {
     group->allgather("");
@@ -298,10 +298,10 @@ TEST(BootstrapTest, TurnsAwayWhoHasAnotherToken) {
   all[2].handshake.token = "another";
   // Rank 1 comes when the other has been turned away: that does not count.
   Listener listener{"127.0.0.1"};
-  std::thread root([&] { EXPECT_EQ(bootstrap_root(listener, all[0])->allgather("0")[1], "1"); });
+  std::thread root([&] { EXPECT_EQ(Bootstrap(listener, all[0]).allgather("0")[1], "1"); });
   const Address address{"127.0.0.1", listener.port()};
   try {
-    static_cast<void>(bootstrap_leaf(address, all[2]));
+    Bootstrap(address, all[2]);
     ADD_FAILURE();
   } catch (const Error& error) {
     EXPECT_EQ(error.fault(), Fault::bad_input);
@@ -309,7 +309,7 @@ TEST(BootstrapTest, TurnsAwayWhoHasAnotherToken) {
         error.what(),
         "rank 0 (host host0) is of another run: its LINKSCOPE_TOKEN is not that of rank 1 (host host1)");
   }
-  EXPECT_EQ(bootstrap_leaf(address, all[1])->allgather("1")[0], "0");
+  EXPECT_EQ(Bootstrap(address, all[1]).allgather("1")[0], "0");
   root.join();
 }
 
@@ -320,8 +320,8 @@ TEST(BootstrapTest, StrangersNeitherCountNorDelay) {
   Socket browser = Socket::connect(address, deadline_in(long_enough));
   ASSERT_EQ(browser.send("GET / HTTP/1.1\r\nHost: node7\r\n\r\n", "", deadline_in(long_enough)),
             Outcome::done);
-  std::thread root([&] { EXPECT_EQ(bootstrap_root(listener, member(0, 2))->allgather("0")[1], "1"); });
-  EXPECT_EQ(bootstrap_leaf(address, member(1, 2))->allgather("1")[0], "0");
+  std::thread root([&] { EXPECT_EQ(Bootstrap(listener, member(0, 2)).allgather("0")[1], "1"); });
+  EXPECT_EQ(Bootstrap(address, member(1, 2)).allgather("1")[0], "0");
   root.join();
 }
 
@@ -349,7 +349,7 @@ TEST(BootstrapTest, RefusesWordsOfAnotherExchange) {
     EXPECT_EQ(facts_of(*told), "out-of-step 1");
     EXPECT_NE(told->front().words.find("out of step"), std::string::npos);
   });
-  const auto group = bootstrap_root(listener, member(0, 2));
+  const auto group = std::make_unique<Bootstrap>(listener, member(0, 2));
   try {
     group->allgather("");
     ADD_FAILURE();
@@ -360,6 +360,16 @@ TEST(BootstrapTest, RefusesWordsOfAnotherExchange) {
                  "is at exchange 1");
   }
   other.join();
+}
+
+TEST(BootstrapTest, RefusesWordsOfAnotherStepOfTheSameExchange) {
+  const auto endings = in_group(members(3), [](Bootstrap& group) {
+    group.allgather("", {"one", {}});
+    group.allgather("1", {group.rank() == 2 ? "two" : "three", {}});
+  });
+  expect_all(endings, Fault::fatal,
+             "rank 2 (host host2) is out of step: it is at two, rank 0 (host host0) is at three",
+             "out-of-step 2");
 }
 
 TEST(BootstrapTest, OneClockNeedsNoOffset) {

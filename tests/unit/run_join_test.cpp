@@ -12,13 +12,11 @@
 #include <vector>
 
 #include "base/error.hpp"
-#include "comm/socket.hpp"
+#include "bootstrap_group.hpp"
 #include "fake_backend.hpp"
 
 namespace linkscope {
 namespace {
-
-constexpr Seconds long_enough = 60;
 
 Json end_of(int rank) { return {{"device", "numa:0"}, {"memory", "pageable"}, {"rank", rank}}; }
 

@@ -7,7 +7,7 @@
 #include <mutex>
 #include <thread>
 
-#include "comm/bootstrap.hpp"
+#include "bootstrap_group.hpp"
 #include "fake_backend.hpp"
 #include "record_lines.hpp"
 #include "run/consensus.hpp"
@@ -74,8 +74,8 @@ std::string failed_where_another_is_held_up(Seconds limit) {
     own.handshake.host = "node" + std::to_string(rank);
     own.limit = limit;
     try {
-      const auto group =
-          rank == 0 ? bootstrap_root(listener, own) : bootstrap_leaf({"127.0.0.1", listener.port()}, own);
+      const auto group = rank == 0 ? std::make_unique<Bootstrap>(listener, own)
+                                   : std::make_unique<Bootstrap>(Address{"127.0.0.1", listener.port()}, own);
       Consensus(*group).collective_try(step);
     } catch (const Error& error) {
       EXPECT_EQ(error.fault(), Fault::fatal);
@@ -117,6 +117,20 @@ TEST(Consensus, AFailureWithoutItsMomentIsOfAnotherBuild) {
                    "rank 1 answers as an engine of another build does: build all from one version");
     }
   });
+}
+
+TEST(Consensus, ProcessesAtDifferentPlacesOfTheCodeAreOutOfStep) {
+  const auto endings = in_group(members(2), [](Bootstrap& group) {
+    Consensus consensus(group);
+    if (group.rank() == 0) consensus.collective_try([] {});
+    if (group.rank() == 1) consensus.collective_try([] {});
+  });
+  for (const Ending& ending : endings) {
+    EXPECT_EQ(ending.fault, Fault::fatal);
+    EXPECT_EQ(ending.words.find("rank 1 (host host1) is out of step: it is at run_process_group_test.cpp:"),
+              0U)
+        << ending.words;
+  }
 }
 
 TEST(Consensus, AGroupOfOneThrowsWhatTheStepThrew) {

@@ -27,7 +27,7 @@ class ThreadGroup final : public ProcessGroup {
   [[nodiscard]] int rank() const override { return rank_; }
   [[nodiscard]] int size() const override { return static_cast<int>(shared_->words.size()); }
   [[nodiscard]] std::string name_of(int rank) const override { return "rank " + std::to_string(rank); }
-  std::vector<std::string> allgather(const std::string& own) override {
+  std::vector<std::string> allgather(const std::string& own, const Step& /*step*/ = {}) override {
     shared_->words[static_cast<std::size_t>(rank_)] = own;
     shared_->arrival.arrive_and_wait();
     std::vector<std::string> all = shared_->words;
