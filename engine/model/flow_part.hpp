@@ -58,6 +58,9 @@ class PreparedParts {
   /// `exports`: every process's, by rank. Reaches the others' memory, sets up communicators. Collective over all
   /// processes, those without a part of the flow included.
   virtual void import_handles(const std::vector<std::string>& /*exports*/) {}
+  /// Called once by all processes when the case has ended well: takes back, or keeps for later cases, what they have made
+  /// together. Never called where an error has ended the case: the others may be gone, and must not be waited for.
+  virtual void finish() {}
 };
 
 /// The one part of a flow that knows no other process.

@@ -132,7 +132,10 @@ CaseResult Executor::measure(const BoundCase& bound) {
   }
   // Other processes map this one's memory (IPC). All let go of it before any frees it: the pool frees in later cases,
   // each of which begins with a collective step, and after the last one the process ends.
-  consensus_.collective_try([&] { assembled.clear(); });
+  consensus_.collective_try([&] {
+    for (const AssembledFlow& flow : assembled) flow.local_parts->finish();
+    assembled.clear();
+  });
   return result;
 }
 

@@ -101,7 +101,10 @@ class WithXccl : public WithGpus {
   }
   /// The work first, then the memory, as a run does: a graph or a registration may still speak of it.
   static void take_down(std::vector<Assembled>& flows) {
-    for (Assembled& flow : flows) flow.local_parts.reset();
+    for (Assembled& flow : flows) {
+      flow.local_parts->finish();
+      flow.local_parts.reset();
+    }
     flows.clear();
   }
   [[nodiscard]] std::string fault_of(const Flow& flow, std::uint64_t slots, std::uint64_t repeats = 3) const {
@@ -111,6 +114,7 @@ class WithXccl : public WithGpus {
     for (const Clock clock : {Clock::device, Clock::batch, Clock::host}) {
       if (fault.empty()) fault = fault_after(flows, repeats, clock, 1 + static_cast<std::uint64_t>(clock));
     }
+    take_down(flows);
     return fault;
   }
 };

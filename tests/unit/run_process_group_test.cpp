@@ -221,38 +221,73 @@ TEST(ExecutorOfSeveral, WhatOneRankCannotDoIsSkippedByAll) {
   EXPECT_EQ(result.records[0][4]["status"], "ok");
 }
 
+/// What FakeMessage has done in one process.
+struct MessageLog {
+  int assembled = 0;
+  int finished = 0;
+  bool wrong = false;  ///< its data arrive so
+};
+
+class FakeMessageParts final : public PreparedParts {
+ public:
+  explicit FakeMessageParts(MessageLog& log) : log_(&log) {
+    if (log.wrong) transfer_.wrong_in_round = 1;
+  }
+  [[nodiscard]] std::vector<Transfer*> transfers() const override { return {&transfer_}; }
+  void finish() override { ++log_->finished; }
+
+ private:
+  MessageLog* log_;
+  mutable FakeTransfer transfer_{10e-6};
+};
+
 /// A message from rank 0 to rank 1, whose assemble() would wait for the other process as MPI's first one does.
-Method fake_message(int& assembled) {
+Method fake_message(MessageLog& log) {
   Method row{.spec = {"message", "fake"}};
   row.parts = [](const Flow& flow) {
     return std::vector<FlowPart>{{0, flow.executor, flow.source, std::nullopt, Timing::timed},
                                  {1, flow.executor, std::nullopt, flow.destination, Timing::untimed}};
   };
-  row.assemble = [&assembled](const Flow&, const std::vector<LocalPart>&) {
-    ++assembled;
-    return std::make_unique<SinglePart>(std::make_unique<FakeTransfer>(10e-6));
+  row.assemble = [&log](const Flow&, const std::vector<LocalPart>&) {
+    ++log.assembled;
+    return std::make_unique<FakeMessageParts>(log);
   };
   return row;
 }
 
+/// A case of one such message.
+std::string one_message(const std::string& id) {
+  return R"({"id":")" + id + R"(","clock":"host","flows":[{"method":"message",)" +
+         R"("executor":"numa:0","bytes":1000000,"source":{"device":"numa:0","memory":"pageable"},)" +
+         R"("destination":{"device":"numa:0","memory":"pageable","rank":1}}]})";
+}
+
+TEST(ExecutorOfSeveral, PartsAreFinishedWhereTheCaseHasEndedWellAndOnlyThere) {
+  for (const bool wrong : {false, true}) {
+    std::array<MessageLog, 2> logs{MessageLog{}, MessageLog{0, 0, wrong}};
+    const auto change = [&](int rank, FakeParts& fakes) {
+      fakes.backend.methods.push_back(fake_message(logs.at(static_cast<std::size_t>(rank))));
+    };
+    const GroupRun result = run(one_message("a"), change);
+    EXPECT_EQ(result.records[0][2]["status"], wrong ? "failed" : "ok") << result.records[0][2];
+    for (const MessageLog& log : logs) EXPECT_EQ(log.finished, wrong ? 0 : 1);
+  }
+}
+
 TEST(ExecutorOfSeveral, NobodyAssemblesAFlowBeforeAllHaveTheirMemory) {
-  const auto message = [](const std::string& id) {
-    return R"({"id":")" + id + R"(","clock":"host","flows":[{"method":"message",)" +
-           R"("executor":"numa:0","bytes":1000000,"source":{"device":"numa:0","memory":"pageable"},)" +
-           R"("destination":{"device":"numa:0","memory":"pageable","rank":1}}]})";
-  };
-  std::array<int, 2> assembled{};
+  std::array<MessageLog, 2> logs{};
   const auto change = [&](int rank, FakeParts& fakes) {
-    fakes.backend.methods.push_back(fake_message(assembled[static_cast<std::size_t>(rank)]));
+    fakes.backend.methods.push_back(fake_message(logs.at(static_cast<std::size_t>(rank))));
     if (rank == 0) fakes.memory->refusals = 2;
   };
-  const GroupRun result = run(message("a"), change);
+  const GroupRun result = run(one_message("a"), change);
   EXPECT_EQ(result.records[0][2]["status"], "skipped");
   EXPECT_EQ(result.records[0][2]["reason"], "rank 0: out of fake memory");
-  EXPECT_EQ(assembled, (std::array<int, 2>{0, 0}));
-  const GroupRun two = run(message("a") + "," + message("b"), change);
+  EXPECT_EQ(logs[0].assembled + logs[1].assembled, 0);
+  const GroupRun two = run(one_message("a") + "," + one_message("b"), change);
   EXPECT_EQ(two.records[0][4]["status"], "ok") << two.records[0][4];
-  EXPECT_EQ(assembled, (std::array<int, 2>{1, 1}));
+  EXPECT_EQ(logs[0].assembled, 1);
+  EXPECT_EQ(logs[1].assembled, 1);
 }
 
 TEST(ExecutorOfSeveral, AGateThatBreaksOnOneRankEndsAll) {

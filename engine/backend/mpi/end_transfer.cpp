@@ -1,7 +1,6 @@
 #include "backend/mpi/end_transfer.hpp"
 
 #include <algorithm>
-#include <exception>
 #include <iterator>
 #include <utility>
 
@@ -9,13 +8,10 @@
 
 namespace linkscope::mpi {
 
-namespace {}  // namespace
-
 EndTransfer::EndTransfer(MpiRuntime& session, const Flow& flow, End end)
     : MpiTransfer(session, end.caller),
       call_(&Call::of(flow)),
-      end_(std::move(end)),
-      unwinding_(std::uncaught_exceptions()) {
+      end_(std::move(end)) {
   own_facts().operations = operations_of(flow);
   wire_.mpi = &mpi();
   wire_.bytes = static_cast<std::int64_t>(flow.bytes);
@@ -26,10 +22,9 @@ EndTransfer::EndTransfer(MpiRuntime& session, const Flow& flow, End end)
   wire_.requests = requests_.data();
 }
 
-/// A window is withdrawn by all or none: where an error unwinds, the others may be gone, and it stays.
-EndTransfer::~EndTransfer() {
-  if (wire_.window == 0 || std::uncaught_exceptions() != unwinding_) return;
-  session().in_its_thread([&] { mpi().withdraw(&wire_.window); });
+void EndTransfer::withdraw() {
+  if (wire_.window == 0) return;
+  session().in_its_thread([&] { session().check(mpi().withdraw(&wire_.window), "MPI_Win_free"); });
 }
 
 void EndTransfer::connect(std::uint64_t slots, MpiHandle communicator, int peer, Tags tags) {

@@ -27,13 +27,12 @@ struct End {
 class EndTransfer final : public MpiTransfer {
  public:
   EndTransfer(MpiRuntime& session, const Flow& flow, End end);
-  ~EndTransfer() override;
-  EndTransfer(const EndTransfer&) = delete;
-  EndTransfer& operator=(const EndTransfer&) = delete;
 
   /// Before anything else: the slots that both ends have, and who the other one is. Collective over the communicator.
   /// Throws Error{broken}.
   void connect(std::uint64_t slots, MpiHandle communicator, int peer, Tags tags);
+  /// Withdraws the window of a one-sided call: collective over the communicator. Without it the window stays.
+  void withdraw();
 
   void arm(std::uint64_t seed) override;
   [[nodiscard]] std::optional<Mismatch> verify(std::uint64_t seed) const override;
@@ -55,7 +54,6 @@ class EndTransfer final : public MpiTransfer {
   CallArguments wire_;
   std::vector<std::byte> requests_;
   std::optional<MessageCheck> check_;  ///< nothing of messages without bytes
-  int unwinding_;                      ///< exceptions under way when this was made
 };
 
 }  // namespace linkscope::mpi

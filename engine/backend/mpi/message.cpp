@@ -53,6 +53,9 @@ class MpiMessageParts final : public PreparedParts {
     return RankEntry{session_->rank(), session_->size(), slots_}.told();
   }
   void import_handles(const std::vector<std::string>& exports) override;
+  void finish() override {
+    if (end_) end_->withdraw();
+  }
 
  private:
   MpiRuntime* session_;

@@ -189,6 +189,9 @@ class XcclCollectiveParts final : public PreparedParts {
     context_->communicators().next_wish();
     if (calls_ != nullptr) calls_->identify(read_id(exports.at(static_cast<std::size_t>(first_rank_))));
   }
+  void finish() override {
+    if (calls_ != nullptr) calls_->finish();
+  }
 
  private:
   std::shared_ptr<XcclContext> context_;

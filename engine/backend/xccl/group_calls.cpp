@@ -2,7 +2,6 @@
 #include "backend/xccl/group_calls.hpp"
 
 #include <algorithm>
-#include <exception>
 #include <limits>
 #include <list>
 #include <optional>
@@ -24,12 +23,12 @@ constexpr std::uint64_t launches_held = 16;
 }  // namespace
 
 GroupCalls::GroupCalls(std::shared_ptr<XcclContext> context, const CallOptions& form)
-    : context_(std::move(context)), form_(form), unwinding_(std::uncaught_exceptions()) {}
+    : context_(std::move(context)), form_(form) {}
 
 /// Where a case fails, it fails in every process, but not every one sees the communicator broken: all give it up.
 GroupCalls::~GroupCalls() {
   shares_.clear();
-  if (std::uncaught_exceptions() > unwinding_) give_up();
+  if (!finished_) give_up();
   if (form_.graph() && communicator_ != nullptr) communicator_->forget_graph();
 }
 
@@ -85,10 +84,12 @@ void GroupCalls::set_up() {
 }
 
 void GroupCalls::register_buffers() {
+  Group group(communicator_->library());  // a call that all members make, as of windows, returns in no other way
   for (const int device : devices()) {
     context_->gpus()->use(device);
     for (const Buffer* buffer : buffers(device)) registrations_.emplace_back(communicator_, device, *buffer);
   }
+  group.end();
 }
 
 void GroupCalls::rehearse(const std::vector<gpu::DeviceStream>& streams, int calls) {

@@ -37,6 +37,8 @@ class GroupCalls : public gpu::MultiGpuWork {
   void watch() const final;
   void give_up() noexcept final;
 
+  /// Says that the case has ended well. Without it the communicator is given up at the end.
+  void finish() { finished_ = true; }
   /// Makes `device`'s next transfer its first. Before the very first one sets up what that takes: with all other
   /// processes, as arm() is. Every transfer of the work says so when it is armed.
   void begin(int device);
@@ -72,7 +74,7 @@ class GroupCalls : public gpu::MultiGpuWork {
 
   std::shared_ptr<XcclContext> context_;
   CallOptions form_;
-  int unwinding_;                               ///< exceptions under way when this was made
+  bool finished_ = false;
   std::shared_ptr<Communicator> communicator_;  ///< before what needs it: that goes first
   std::list<Registration> registrations_;
   std::map<int, DeviceProgress> shares_;

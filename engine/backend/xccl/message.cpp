@@ -51,6 +51,7 @@ class XcclMessageParts final : public PreparedParts {
     context_->communicators().next_wish();
     exchange_->identify(read_id(exports.at(static_cast<std::size_t>(message_.from.rank))));
   }
+  void finish() override { exchange_->finish(); }
 
  private:
   std::shared_ptr<XcclContext> context_;
