@@ -1,6 +1,7 @@
 // The engine's one exception type and what each kind of it means for a run.
 #pragma once
 
+#include <algorithm>
 #include <source_location>
 #include <stdexcept>
 #include <string>
@@ -16,6 +17,13 @@ enum class Fault {
   broken,       ///< a vendor or system call failed: `failed`
   fatal,        ///< the process can no longer be trusted (a device fault): `failed`, the engine leaves
 };
+
+/// `text`, which may be another program's, as one line of a message.
+inline std::string one_line(std::string text) {
+  std::replace_if(text.begin(), text.end(), [](char c) { return c == '\n' || c == '\r'; }, ' ');
+  text.erase(text.find_last_not_of(' ') + 1);
+  return text;
+}
 
 /// One line saying what is wrong, and where it was noticed.
 class Error : public std::runtime_error {

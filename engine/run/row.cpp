@@ -194,11 +194,6 @@ void add_causes(Json& record, const Causes& causes) {
 
 std::string engine_version() { return LINKSCOPE_VERSION; }
 
-std::string one_line(std::string text) {
-  std::replace_if(text.begin(), text.end(), [](char c) { return c == '\n' || c == '\r'; }, ' ');
-  return text;
-}
-
 Json hello_record(const Backend& backend) {
   Json json{{"record", "hello"},
             {"schema", schema_number},

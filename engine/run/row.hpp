@@ -38,7 +38,4 @@ Json description_record(const Backend& backend);
 /// The engine's version, as the build says it.
 std::string engine_version();
 
-/// `text` with line breaks made spaces.
-std::string one_line(std::string text);
-
 }  // namespace linkscope

@@ -11,7 +11,6 @@
 
 #include "backend/mpi/context.hpp"
 #include "backend/mpi/mpi_runtime.hpp"
-#include "backend/mpi/rank_check.hpp"
 #include "base/error.hpp"
 #include "base/steady_clock.hpp"
 #include "model/gpu_runtime.hpp"
@@ -233,9 +232,7 @@ class MpiScheduleParts final : public ScheduleParts {
     return mpi::RankEntry{runtime_->rank(), runtime_->size(), 0}.told();
   }
   void import_handles(const std::vector<std::string>& exports) override {
-    std::vector<mpi::RankEntry> all;
-    for (const std::string& exported : exports) all.push_back(mpi::RankEntry::understood(exported));
-    mpi::require_one_world(all);
+    static_cast<void>(mpi::require_one_world(exports));
     held_ = runtime_->hold(processes_);
     const mpi::Tags tags = runtime_->tags();
     const mpi::MpiHandle communicator = runtime_->communicator(processes_);
@@ -283,11 +280,11 @@ Method mpi_schedule(const std::shared_ptr<mpi::MpiContext>& context, const MakeP
   method.parameters = {staging_parameter};
   method.available = [context] { return context->library().available(); };
   method.assemble = [context, gpu_packer](const Flow& flow, const std::vector<LocalPart>& own) {
-    if (own.empty()) return std::make_unique<MpiScheduleParts>(context->library().session(), flow);
+    if (own.empty()) return std::make_unique<MpiScheduleParts>(context->library().runtime(), flow);
     const LocalPart& part = own.front();
     const Endpoint& where = flow.members[part.index];
     const DeviceId device = worker_of(flow, part.index).device;
-    mpi::MpiRuntime& runtime = context->session(device);
+    mpi::MpiRuntime& runtime = context->runtime(device);
     if (!is_staged(flow)) context->require_taken(where);
     RankContext rank = rank_context(flow, part, gpu_packer);
     auto transport =

@@ -49,20 +49,20 @@ TEST_F(MpiRuntimeTest, SaysItsVersionInOneShortLine) {
 }
 
 TEST_F(MpiRuntimeTest, OneThreadStartsCallsAndEndsMpi) {
-  MpiRuntime session(FakeMpi::table(), threads_single, [] { FakeMpi::called(); });
-  EXPECT_NE(session.communicator({1, 0}), 0U);
-  EXPECT_FALSE(session.takes_gpu_memory());
+  MpiRuntime runtime(FakeMpi::table(), threads_single, [] { FakeMpi::called(); });
+  EXPECT_NE(runtime.communicator({1, 0}), 0U);
+  EXPECT_FALSE(runtime.takes_gpu_memory());
   {
-    MpiCollectiveTransfer reduction(session, shape(), MpiMember{0, caller_, arenas()});
-    reduction.connect(1, session.world());
+    MpiCollectiveTransfer reduction(runtime, shape(), MpiMember{0, caller_, arenas()});
+    reduction.connect(1, runtime.world());
     reduction.arm(1);
     gate_.run({{&reduction, 3}}, Clock::host);
     EXPECT_EQ(mpi_.reductions, 3);
   }
-  EndTransfer(session, flow("put"),
+  EndTransfer(runtime, flow("put"),
               End{Side::destination, caller_, {&source_, nullptr, {8, 1}}, nullptr, nullptr})
-      .connect(1, session.world(), 1, {});
-  session.finish();
+      .connect(1, runtime.world(), 1, {});
+  runtime.finish();
   EXPECT_EQ(mpi_.callers.size(), 1U);
   EXPECT_FALSE(mpi_.callers.contains(std::this_thread::get_id()));
 }
@@ -70,10 +70,10 @@ TEST_F(MpiRuntimeTest, OneThreadStartsCallsAndEndsMpi) {
 TEST_F(MpiRuntimeTest, WhatItsThreadThrowsReachesTheCaller) {
   EXPECT_THROW(MpiRuntime(FakeMpi::table(), threads_single, [] { throw Error(Fault::no_memory, "none"); }),
                Error);
-  const MpiRuntime session(FakeMpi::table(), threads_single);
-  EXPECT_THROW(session.in_its_thread([] { throw Error(Fault::no_memory, "none"); }), Error);
+  const MpiRuntime runtime(FakeMpi::table(), threads_single);
+  EXPECT_THROW(runtime.in_its_thread([] { throw Error(Fault::no_memory, "none"); }), Error);
   int calls = 0;
-  session.in_its_thread([&] { ++calls; });
+  runtime.in_its_thread([&] { ++calls; });
   EXPECT_EQ(calls, 1) << "and the thread goes on";
 }
 
@@ -92,38 +92,38 @@ TEST_F(MpiRuntimeTest, SaysWhichThreadsItServesWhereTheyAreNotTheUsualOne) {
 }
 
 TEST_F(MpiRuntimeTest, SaysWhereItHasLeftTheGpuThatItFirstMet) {
-  MpiRuntime session(FakeMpi::table(), threads_single);
+  MpiRuntime runtime(FakeMpi::table(), threads_single);
   const DeviceId first{DeviceKind::gpu, 1};
   const DeviceId second{DeviceKind::gpu, 0};
-  session.visit({DeviceKind::numa, 0});
-  session.visit(first);
-  session.visit(second);
-  EXPECT_EQ(session.away_from_home(first), "");
-  EXPECT_EQ(session.away_from_home({DeviceKind::numa, 0}), "");
-  EXPECT_NE(session.away_from_home(second).find("gpu:1 before"), std::string::npos);
+  runtime.visit({DeviceKind::numa, 0});
+  runtime.visit(first);
+  runtime.visit(second);
+  EXPECT_EQ(runtime.away_from_home(first), "");
+  EXPECT_EQ(runtime.away_from_home({DeviceKind::numa, 0}), "");
+  EXPECT_NE(runtime.away_from_home(second).find("gpu:1 before"), std::string::npos);
   caller_.device = second;
-  const std::string remark = session.away_from_home(second);
-  EXPECT_EQ(MpiCollectiveTransfer(session, shape(), MpiMember{0, caller_, arenas()}).notes().back(), remark);
+  const std::string remark = runtime.away_from_home(second);
+  EXPECT_EQ(MpiCollectiveTransfer(runtime, shape(), MpiMember{0, caller_, arenas()}).notes().back(), remark);
   caller_.hands_over = false;
-  EXPECT_NE(MpiCollectiveTransfer(session, shape(), MpiMember{0, caller_, arenas()}).notes().back(), remark);
+  EXPECT_NE(MpiCollectiveTransfer(runtime, shape(), MpiMember{0, caller_, arenas()}).notes().back(), remark);
 }
 
 TEST_F(MpiRuntimeTest, ACommunicatorIsMadeOncePerListOfRanks) {
-  MpiRuntime session(FakeMpi::table(), threads_single);
-  EXPECT_EQ(session.communicator({0, 1}), session.world());
+  MpiRuntime runtime(FakeMpi::table(), threads_single);
+  EXPECT_EQ(runtime.communicator({0, 1}), runtime.world());
   EXPECT_EQ(mpi_.splits, 0);
-  const MpiHandle reversed = session.communicator({1, 0});
-  EXPECT_EQ(session.communicator({1, 0}), reversed);
+  const MpiHandle reversed = runtime.communicator({1, 0});
+  EXPECT_EQ(runtime.communicator({1, 0}), reversed);
   EXPECT_EQ(mpi_.splits, 1);
-  EXPECT_EQ(session.communicator({1}), 0U) << "this is rank 0";
+  EXPECT_EQ(runtime.communicator({1}), 0U) << "this is rank 0";
 }
 
 TEST_F(MpiRuntimeTest, OneTransferAtATimeUnlessThreadsAreMultiple) {
-  MpiRuntime session(FakeMpi::table(), threads_single);
-  auto first = std::make_unique<MpiCollectiveTransfer>(session, shape(), MpiMember{0, caller_, arenas()});
-  EXPECT_THROW(MpiCollectiveTransfer(session, shape(), MpiMember{0, caller_, arenas()}), Error);
+  MpiRuntime runtime(FakeMpi::table(), threads_single);
+  auto first = std::make_unique<MpiCollectiveTransfer>(runtime, shape(), MpiMember{0, caller_, arenas()});
+  EXPECT_THROW(MpiCollectiveTransfer(runtime, shape(), MpiMember{0, caller_, arenas()}), Error);
   first.reset();
-  EXPECT_NO_THROW(MpiCollectiveTransfer(session, shape(), MpiMember{0, caller_, arenas()}));
+  EXPECT_NO_THROW(MpiCollectiveTransfer(runtime, shape(), MpiMember{0, caller_, arenas()}));
   mpi_.threads = threads_multiple;
   MpiRuntime many(FakeMpi::table(), threads_multiple);
   MpiCollectiveTransfer one(many, shape(), MpiMember{0, caller_, arenas()});
@@ -132,27 +132,27 @@ TEST_F(MpiRuntimeTest, OneTransferAtATimeUnlessThreadsAreMultiple) {
 }
 
 TEST_F(MpiRuntimeTest, NoTwoCollectivesHoldTheSameRanks) {
-  MpiRuntime session(FakeMpi::table(), threads_single);
-  auto held = session.hold({0, 1});
-  EXPECT_THROW(static_cast<void>(session.hold({0, 1})), Error);
-  EXPECT_NO_THROW(static_cast<void>(session.hold({1, 0})));
+  MpiRuntime runtime(FakeMpi::table(), threads_single);
+  auto held = runtime.hold({0, 1});
+  EXPECT_THROW(static_cast<void>(runtime.hold({0, 1})), Error);
+  EXPECT_NO_THROW(static_cast<void>(runtime.hold({1, 0})));
   held.reset();
-  EXPECT_NO_THROW(static_cast<void>(session.hold({0, 1})));
+  EXPECT_NO_THROW(static_cast<void>(runtime.hold({0, 1})));
 }
 
 TEST_F(MpiRuntimeTest, FlowsHaveTagsOfTheirOwnWithinWhatEveryMpiHas) {
-  MpiRuntime session(FakeMpi::table(), threads_single);
-  const Tags first = session.tags();
-  const Tags second = session.tags();
+  MpiRuntime runtime(FakeMpi::table(), threads_single);
+  const Tags first = runtime.tags();
+  const Tags second = runtime.tags();
   EXPECT_GT(second.message, first.answer);
-  for (int i = 0; i < 40000; ++i) ASSERT_LE(session.tags().answer, 32767);
+  for (int i = 0; i < 40000; ++i) ASSERT_LE(runtime.tags().answer, 32767);
 }
 
 TEST_F(MpiRuntimeTest, SumsThatItDoesNotKnowAreRefusedNotFaked) {
   const auto said = [&] {
-    MpiRuntime session(FakeMpi::table(), threads_single);
+    MpiRuntime runtime(FakeMpi::table(), threads_single);
     try {
-      MpiCollectiveTransfer(session, shape(ElementType::bfloat16), MpiMember{0, caller_, arenas()});
+      MpiCollectiveTransfer(runtime, shape(ElementType::bfloat16), MpiMember{0, caller_, arenas()});
     } catch (const Error& error) {
       EXPECT_EQ(error.fault(), Fault::unsupported);
       return std::string(error.what());
@@ -173,9 +173,9 @@ TEST_F(MpiRuntimeTest, SumsThatItDoesNotKnowAreRefusedNotFaked) {
 }
 
 TEST_F(MpiRuntimeTest, OnTheHostClockABarrierKeepsCallsApartAndOnTheBatchClockNothingDoes) {
-  MpiRuntime session(FakeMpi::table(), threads_single);
-  MpiCollectiveTransfer transfer(session, shape(), MpiMember{0, caller_, arenas()});
-  transfer.connect(1, session.world());
+  MpiRuntime runtime(FakeMpi::table(), threads_single);
+  MpiCollectiveTransfer transfer(runtime, shape(), MpiMember{0, caller_, arenas()});
+  transfer.connect(1, runtime.world());
   transfer.arm(1);
   const Span apart = gate_.run({{&transfer, 50}}, Clock::host).front();
   EXPECT_EQ(mpi_.barriers, 51);
@@ -191,13 +191,13 @@ TEST_F(MpiRuntimeTest, OnTheHostClockABarrierKeepsCallsApartAndOnTheBatchClockNo
 }
 
 TEST_F(MpiRuntimeTest, InPlaceOnlyTheRootOfAReduceSaysSo) {
-  MpiRuntime session(FakeMpi::table(), threads_single);
+  MpiRuntime runtime(FakeMpi::table(), threads_single);
   for (const int index : {0, 1}) {
     const CollectiveShape reduce{CollectiveKind::reduce, ElementType::float32, InPlace::in, 2, 8};
-    MpiCollectiveTransfer transfer(session, reduce,
+    MpiCollectiveTransfer transfer(runtime, reduce,
                                    MpiMember{index, caller_, {nullptr, &destination_, {8, 1}}});
     EXPECT_TRUE(transfer.facts().accumulates);
-    transfer.connect(1, session.world());
+    transfer.connect(1, runtime.world());
     transfer.arm(1);
     gate_.run({{&transfer, 1}}, Clock::host);
     EXPECT_EQ(mpi_.last_input, index == 0 ? nullptr : destination_.data());
@@ -205,10 +205,10 @@ TEST_F(MpiRuntimeTest, InPlaceOnlyTheRootOfAReduceSaysSo) {
 }
 
 TEST_F(MpiRuntimeTest, AFailedCallIsAnErrorWithMpisWordsAndTheLastOneMade) {
-  MpiRuntime session(FakeMpi::table(), threads_single);
-  EndTransfer end(session, flow("send"),
+  MpiRuntime runtime(FakeMpi::table(), threads_single);
+  EndTransfer end(runtime, flow("send"),
                   {Side::source, caller_, {&source_, nullptr, {8, 1}}, nullptr, nullptr});
-  end.connect(1, session.world(), 1, {10, 11, 12});
+  end.connect(1, runtime.world(), 1, {10, 11, 12});
   end.arm(1);
   gate_.run({{&end, 3}}, Clock::host);
   EXPECT_EQ(mpi_.sends, 3);
@@ -227,11 +227,11 @@ TEST_F(MpiRuntimeTest, AFailedCallIsAnErrorWithMpisWordsAndTheLastOneMade) {
 }
 
 TEST_F(MpiRuntimeTest, AWindowIsWithdrawnByAllOrByNone) {
-  MpiRuntime session(FakeMpi::table(), threads_single);
+  MpiRuntime runtime(FakeMpi::table(), threads_single);
   const auto make = [&] {
     auto end = std::make_unique<EndTransfer>(
-        session, flow("put"), End{Side::source, caller_, {&source_, nullptr, {8, 1}}, nullptr, nullptr});
-    end->connect(1, session.world(), 1, {});
+        runtime, flow("put"), End{Side::source, caller_, {&source_, nullptr, {8, 1}}, nullptr, nullptr});
+    end->connect(1, runtime.world(), 1, {});
     return end;
   };
   make()->withdraw();
@@ -241,11 +241,11 @@ TEST_F(MpiRuntimeTest, AWindowIsWithdrawnByAllOrByNone) {
 }
 
 TEST_F(MpiRuntimeTest, EmptyMessagesNeedNoMemory) {
-  MpiRuntime session(FakeMpi::table(), threads_single);
+  MpiRuntime runtime(FakeMpi::table(), threads_single);
   Flow empty = flow("send");
   empty.bytes = 0;
-  EndTransfer end(session, empty, {Side::source, caller_, {nullptr, nullptr, {0, 1}}, nullptr, nullptr});
-  end.connect(1, session.world(), 1, {});
+  EndTransfer end(runtime, empty, {Side::source, caller_, {nullptr, nullptr, {0, 1}}, nullptr, nullptr});
+  end.connect(1, runtime.world(), 1, {});
   end.arm(1);
   gate_.run({{&end, 2}}, Clock::host);
   EXPECT_EQ(end.verify(1), std::nullopt);

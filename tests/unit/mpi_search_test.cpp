@@ -6,15 +6,14 @@
 #include <fstream>
 
 #include "backend/mpi/library.hpp"
-#include "backend/mpi/search.hpp"
 #include "base/error.hpp"
 
 namespace linkscope::mpi {
 namespace {
 
-std::vector<std::string> files(const SearchRoots& surroundings) {
+std::vector<std::string> files(const SearchRoots& roots) {
   std::vector<std::string> all;
-  for (const Candidate& candidate : candidates(surroundings)) all.push_back(candidate.file.string());
+  for (const Candidate& candidate : candidates(roots)) all.push_back(candidate.file.string());
   return all;
 }
 
@@ -51,7 +50,7 @@ TEST(MpiLibrary, WhatIsMissingIsOneLineThatNamesEveryPlace) {
   EXPECT_TRUE(holds(there.reason(), "/no/venv/lib")) << there.reason();
   EXPECT_TRUE(holds(there.reason(), "LINKSCOPE_MPI")) << there.reason();
   EXPECT_FALSE(holds(there.reason(), "\n"));
-  EXPECT_THROW(static_cast<void>(library.session()), Error);
+  EXPECT_THROW(static_cast<void>(library.runtime()), Error);
 }
 
 TEST(MpiLibrary, AFileThatIsNoLibraryIsNamedWithTheLoadersReason) {

@@ -145,12 +145,6 @@ static int split(MpiHandle communicator, int colour, int key, MpiHandle* part) {
   return code;
 }
 
-static int release(MpiHandle* communicator) {
-  MPI_Comm gone = communicator_of(*communicator);
-  *communicator = 0;
-  return MPI_Comm_free(&gone);
-}
-
 static int send(const void* from, int64_t bytes, int rank, int tag, MpiHandle communicator) {
   const MPI_Comm by = communicator_of(communicator);
   return bytes <= INT_MAX ? MPI_Send(from, (int)bytes, MPI_BYTE, rank, tag, by)
@@ -373,7 +367,6 @@ const struct MpiFunctions* linkscope_mpi_functions(void) {
       .rank_in = rank_in,
       .size_of = size_of,
       .split = split,
-      .release = release,
       .send = send,
       .receive = receive,
       .meet = meet,

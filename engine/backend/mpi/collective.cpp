@@ -5,7 +5,6 @@
 #include <utility>
 
 #include "backend/mpi/collective_transfer.hpp"
-#include "backend/mpi/rank_check.hpp"
 #include "base/error.hpp"
 #include "model/collective.hpp"
 
@@ -22,27 +21,25 @@ std::vector<int> ranks_of(const Flow& flow) {
 /// This process's member, if it has one.
 class MpiCollectiveParts final : public PreparedParts {
  public:
-  MpiCollectiveParts(MpiRuntime& session, std::vector<int> ranks,
+  MpiCollectiveParts(MpiRuntime& runtime, std::vector<int> ranks,
                      std::unique_ptr<MpiCollectiveTransfer> member, std::uint64_t slots)
-      : session_(&session), ranks_(std::move(ranks)), member_(std::move(member)), slots_(slots) {}
+      : runtime_(&runtime), ranks_(std::move(ranks)), member_(std::move(member)), slots_(slots) {}
 
   [[nodiscard]] std::vector<Transfer*> transfers() const override {
     return member_ ? std::vector<Transfer*>{member_.get()} : std::vector<Transfer*>{};
   }
   [[nodiscard]] std::string export_handles() override {
-    return RankEntry{session_->rank(), session_->size(), slots_}.told();
+    return RankEntry{runtime_->rank(), runtime_->size(), slots_}.told();
   }
   void import_handles(const std::vector<std::string>& exports) override {
-    std::vector<RankEntry> all;
-    for (const std::string& exported : exports) all.push_back(RankEntry::understood(exported));
-    require_one_world(all);
-    held_ = session_->hold(ranks_);
-    const MpiHandle communicator = session_->communicator(ranks_);
-    if (member_) member_->connect(slots_of_all(all), communicator);
+    const std::uint64_t slots = require_one_world(exports);
+    held_ = runtime_->hold(ranks_);
+    const MpiHandle communicator = runtime_->communicator(ranks_);
+    if (member_) member_->connect(slots, communicator);
   }
 
  private:
-  MpiRuntime* session_;
+  MpiRuntime* runtime_;
   std::vector<int> ranks_;
   std::unique_ptr<MpiCollectiveTransfer> member_;
   std::uint64_t slots_;
@@ -81,15 +78,15 @@ std::vector<FlowPart> MpiCollective::parts(const Flow& flow) const {
 std::unique_ptr<PreparedParts> MpiCollective::assemble(const Flow& flow,
                                                        const std::vector<LocalPart>& own) const {
   if (own.empty())
-    return std::make_unique<MpiCollectiveParts>(context().library().session(), ranks_of(flow), nullptr, 0);
+    return std::make_unique<MpiCollectiveParts>(context().library().runtime(), ranks_of(flow), nullptr, 0);
   const LocalPart& part = own.front();
   const Endpoint& where = flow.members.at(part.index);
-  MpiRuntime& session = context().session(where.device);
+  MpiRuntime& runtime = context().runtime(where.device);
   context().require_taken(where);
   const MpiMember member{static_cast<int>(part.index), context().caller(where.device), part.arenas};
   return std::make_unique<MpiCollectiveParts>(
-      session, ranks_of(flow),
-      std::make_unique<MpiCollectiveTransfer>(session, CollectiveShape::of(flow), member),
+      runtime, ranks_of(flow),
+      std::make_unique<MpiCollectiveTransfer>(runtime, CollectiveShape::of(flow), member),
       part.arenas.rotation.slots);
 }
 

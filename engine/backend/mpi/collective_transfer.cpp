@@ -82,24 +82,24 @@ Slots slots_of(const Buffer* buffer, Bytes stride, std::uint64_t count) {
 
 }  // namespace
 
-MpiCollectiveTransfer::MpiCollectiveTransfer(MpiRuntime& session, const CollectiveShape& shape,
+MpiCollectiveTransfer::MpiCollectiveTransfer(MpiRuntime& runtime, const CollectiveShape& shape,
                                              const MpiMember& member)
-    : MpiTransfer(session, member.caller),
+    : MpiTransfer(runtime, member.caller),
       shape_(shape),
       member_(member),
       type_(element_of(shape)),
       count_(count_of(shape)) {
   shape.state_in(own_facts());
   if (count_ > mpi().most_elements) {
-    throw Error(Fault::unsupported, session.version() + " takes no more than " +
+    throw Error(Fault::unsupported, runtime.version() + " takes no more than " +
                                         std::to_string(mpi().most_elements) +
                                         " elements at a time: that takes MPI 4");
   }
   if (!adds_up(shape.kind)) return;
   MpiSum sum = sum_right;
-  session.in_its_thread([&] { sum = mpi().try_sum(type_); });
+  runtime.in_its_thread([&] { sum = mpi().try_sum(type_); });
   const std::string problem = problem_of(sum, mpi().header, std::string(name_of(shape.type)));
-  if (!problem.empty()) throw Error(Fault::unsupported, session.version() + problem);
+  if (!problem.empty()) throw Error(Fault::unsupported, runtime.version() + problem);
 }
 
 void MpiCollectiveTransfer::connect(std::uint64_t slots, MpiHandle communicator) {

@@ -19,7 +19,7 @@ struct MpiMember {
 class MpiCollectiveTransfer final : public MpiTransfer {
  public:
   /// Throws Error{unsupported} where this MPI has no such type, or no sum of it.
-  MpiCollectiveTransfer(MpiRuntime& session, const CollectiveShape& shape, const MpiMember& member);
+  MpiCollectiveTransfer(MpiRuntime& runtime, const CollectiveShape& shape, const MpiMember& member);
 
   /// Before anything else: the slots that all members have, and their communicator, with member 0 as rank 0.
   void connect(std::uint64_t slots, MpiHandle communicator);

@@ -15,8 +15,8 @@ MpiContext::MpiContext(std::shared_ptr<host::HostContext> host, MpiLibrary libra
   }
 }
 
-MpiRuntime& MpiContext::session(const DeviceId& device) {
-  return library_.session([&] {
+MpiRuntime& MpiContext::runtime(const DeviceId& device) {
+  return library_.runtime([&] {
     if (device.kind != DeviceKind::gpu || gpus_ == nullptr) return;
     if (const int code = gpus_->use(device); code != 0) throw gpus_->failure(code);
   });
@@ -44,7 +44,7 @@ Bytes MpiContext::rotation_bytes(const std::vector<DeviceId>& devices) const {
 
 void MpiContext::require_taken(const Endpoint& where) {
   if (!on_gpu(where)) return;
-  const Support taken = library_.session().takes_gpu_memory();
+  const Support taken = library_.runtime().takes_gpu_memory();
   if (!taken)
     throw Error(Fault::unsupported,
                 where.memory + " memory of " + where.device.text() + ": " + taken.reason());

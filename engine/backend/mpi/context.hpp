@@ -22,8 +22,8 @@ class MpiContext {
 
   [[nodiscard]] MpiLibrary& library() { return library_; }
   [[nodiscard]] GpuRuntime* gpus() const { return gpus_.get(); }
-  /// Starts MPI where it has not been, for a caller with memory on `device`. Throws what MpiLibrary::session() throws.
-  [[nodiscard]] MpiRuntime& session(const DeviceId& device);
+  /// Starts MPI where it has not been, for a caller with memory on `device`. Throws what MpiLibrary::runtime() throws.
+  [[nodiscard]] MpiRuntime& runtime(const DeviceId& device);
   /// Who calls MPI for memory on `device`: a CPU of its NUMA node, or of the one beside the GPU.
   [[nodiscard]] Caller caller(const DeviceId& device) const;
   /// Bytes through which rotated flows on these devices must cycle.

@@ -26,7 +26,7 @@ struct End {
 
 class EndTransfer final : public MpiTransfer {
  public:
-  EndTransfer(MpiRuntime& session, const Flow& flow, End end);
+  EndTransfer(MpiRuntime& runtime, const Flow& flow, End end);
 
   /// Before anything else: the slots that both ends have, and who the other one is. Collective over the communicator.
   /// Throws Error{broken}.
@@ -47,11 +47,13 @@ class EndTransfer final : public MpiTransfer {
   [[nodiscard]] bool barrier_failed() noexcept;
   [[nodiscard]] std::optional<Span> timed_loop(std::uint64_t first, std::uint64_t repeats) noexcept;
   [[nodiscard]] std::optional<Span> one_sided(std::uint64_t first, std::uint64_t repeats) noexcept;
-  [[nodiscard]] std::uint64_t messages() const { return done() * static_cast<std::uint64_t>(wire_.depth); }
+  [[nodiscard]] std::uint64_t messages() const {
+    return done() * static_cast<std::uint64_t>(arguments_.depth);
+  }
 
   const Call* call_;
   End end_;
-  CallArguments wire_;
+  CallArguments arguments_;
   std::vector<std::byte> requests_;
   std::optional<MessageCheck> check_;  ///< nothing of messages without bytes
 };

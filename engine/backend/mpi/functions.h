@@ -10,7 +10,7 @@ extern "C" {
 #endif
 
 /// Changes with every change of this file: an adapter of another build is not used.
-#define LINKSCOPE_MPI_LAYOUT 3
+#define LINKSCOPE_MPI_LAYOUT 4
 
 /// A communicator or a window of the MPI behind the table; 0: none.
 typedef uintptr_t MpiHandle;  // NOLINT(modernize-use-using): C
@@ -54,7 +54,6 @@ struct MpiFunctions {
   int (*size_of)(MpiHandle communicator, int* size);
   /// Processes of the same colour get a communicator, in the order of their keys; those below 0 get none.
   int (*split)(MpiHandle communicator, int colour, int key, MpiHandle* part);
-  int (*release)(MpiHandle* communicator);
 
   int (*send)(const void* from, int64_t bytes, int rank, int tag, MpiHandle communicator);
   int (*receive)(void* to, int64_t bytes, int rank, int tag, MpiHandle communicator);

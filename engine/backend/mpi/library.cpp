@@ -1,48 +1,48 @@
 #include "backend/mpi/library.hpp"
 
-#include <dlfcn.h>
-
 #include <algorithm>
-#include <filesystem>
+#include <array>
+#include <system_error>
+#include <utility>
 
 #include "base/error.hpp"
+#include "base/shared_library.hpp"
 
 namespace linkscope::mpi {
 
 namespace {
 
+constexpr const char* site_adapter = "liblinkscope-mpi-site.so";
+// MPI 5.0 is version 1 of the ABI; 0 is what libraries called it before.
+constexpr std::array<const char*, 3> library_names{"libmpi_abi.so.1", "libmpi_abi.so.0", "libmpi_abi.so"};
+
+/// lib/ of each environment, and each lib/ above the engine.
+std::vector<std::filesystem::path> folders(const SearchRoots& roots) {
+  std::vector<std::filesystem::path> found;
+  const auto add = [&](const std::filesystem::path& folder) {
+    if (std::find(found.begin(), found.end(), folder) == found.end()) found.push_back(folder);
+  };
+  for (const auto& environment : roots.environments) add(environment / "lib");
+  for (auto at = roots.engine; at.has_relative_path(); at = at.parent_path()) {
+    if (at.filename() == "lib" || at.filename() == "lib64") add(at);
+  }
+  return found;
+}
+
 constexpr const char* entry = "linkscope_mpi_functions";
 
-std::string one_line(std::string text) {
-  std::replace(text.begin(), text.end(), '\n', ' ');
-  return text;
-}
-
-std::string loader_says() {
-  const char* text = dlerror();
-  return one_line(text == nullptr ? "the loader gives no reason" : text);
-}
-
-/// Global, so that an adapter and MPI's own plug-ins find its symbols.
-void* open(const std::filesystem::path& file) { return dlopen(file.c_str(), RTLD_NOW | RTLD_GLOBAL); }
-
-template <class Function>
-Function* symbol(void* library, const char* name) {
-  return reinterpret_cast<Function*>(dlsym(library, name));
-}
-
 /// MPI 5.0 is major version 1; a library of another ABI has no such function, or says -1.
-bool has_standard_abi(void* library) {
+bool has_standard_abi(const SharedLibrary& library) {
   int major = -1;
   int minor = -1;
-  auto* const version = symbol<int(int*, int*)>(library, "MPI_Abi_get_version");
+  auto* const version = library.find<int(int*, int*)>("MPI_Abi_get_version");
   return version != nullptr && version(&major, &minor) == 0 && major == 1;
 }
 
 /// Where `library`, or what it needs, has its MPI from; `otherwise` where nobody can tell.
-std::string file_of_mpi(void* library, const std::string& otherwise) {
+std::string file_of_mpi(const SharedLibrary& library, const std::string& otherwise) {
   Dl_info found{};
-  void* const function = dlsym(library, "MPI_Get_library_version");
+  const auto* const function = library.find<const void>("MPI_Get_library_version");
   const bool known = function != nullptr && dladdr(function, &found) != 0 && found.dli_fname != nullptr;
   return known ? found.dli_fname : otherwise;
 }
@@ -55,6 +55,34 @@ bool may_exist(const std::filesystem::path& file) {
 
 }  // namespace
 
+SearchRoots SearchRoots::of(std::string asked, const std::vector<std::string>& environments) {
+  std::error_code unknown;
+  const auto engine = std::filesystem::read_symlink("/proc/self/exe", unknown);
+  return {std::move(asked), engine.parent_path(), {environments.begin(), environments.end()}};
+}
+
+std::vector<Candidate> candidates(const SearchRoots& roots) {
+  if (!roots.asked.empty()) return {{roots.asked, FileKind::either}};
+  std::vector<Candidate> all{{roots.engine / site_adapter, FileKind::adapter}};
+  for (const char* name : library_names) all.push_back({name, FileKind::library});
+  for (const auto& folder : folders(roots)) {
+    for (const char* name : library_names) all.push_back({folder / name, FileKind::library});
+  }
+  return all;
+}
+
+std::string places(const SearchRoots& roots) {
+  if (!roots.asked.empty()) return roots.asked + " (LINKSCOPE_MPI)";
+  std::string text =
+      std::string(site_adapter) + " in " + roots.engine.string() + ", libmpi_abi.so in the loader's path";
+  for (const auto& folder : folders(roots)) text += ", in " + folder.string();
+  return text;
+}
+
+std::filesystem::path abi_adapter(const SearchRoots& roots) {
+  return roots.engine / "liblinkscope-mpi-abi.so";
+}
+
 Support MpiLibrary::available() {
   if (!outcome_) outcome_ = load();
   return *outcome_;
@@ -62,35 +90,35 @@ Support MpiLibrary::available() {
 
 Support MpiLibrary::load() {
   std::string found;  // and unusable
-  for (const Candidate& candidate : candidates(surroundings_)) {
+  for (const Candidate& candidate : candidates(roots_)) {
     if (!may_exist(candidate.file)) continue;
     const Support loaded = load(candidate);
     if (loaded) return loaded;
     if (candidate.file.has_parent_path() || candidate.kind == FileKind::either)
       found += "; " + loaded.reason();
   }
-  return Support::no("no MPI library: looked for " + places(surroundings_) + found +
-                     (surroundings_.asked.empty() ? "; set LINKSCOPE_MPI to one" : ""));
+  return Support::no("no MPI library: looked for " + places(roots_) + found +
+                     (roots_.asked.empty() ? "; set LINKSCOPE_MPI to one" : ""));
 }
 
 Support MpiLibrary::load(const Candidate& candidate) {
-  void* const library = open(candidate.file);
-  if (library == nullptr) return Support::no(loader_says());
+  const SharedLibrary library(candidate.file, RTLD_GLOBAL);  // for an adapter, and for MPI's own plug-ins
+  if (!library.loaded()) return Support::no(SharedLibrary::problem());
   file_ = file_of_mpi(library, candidate.file.string());
-  if (candidate.kind != FileKind::library && symbol<void>(library, entry) != nullptr)
+  if (candidate.kind != FileKind::library && library.find<void>(entry) != nullptr)
     return adopt(library, candidate.file);
   if (!has_standard_abi(library)) {
     return Support::no(candidate.file.string() +
                        " has not the standard ABI of MPI 5.0: build linkscope with its mpicc, as by "
                        "`MPICC=PATH make setup`");
   }
-  const std::filesystem::path adapter = abi_adapter(surroundings_);
-  void* const adapting = open(adapter);
-  return adapting == nullptr ? Support::no(loader_says()) : adopt(adapting, adapter);
+  const std::filesystem::path adapter = abi_adapter(roots_);
+  const SharedLibrary adapting(adapter, RTLD_GLOBAL);
+  return adapting.loaded() ? adopt(adapting, adapter) : Support::no(SharedLibrary::problem());
 }
 
-Support MpiLibrary::adopt(void* adapter, const std::string& file) {
-  auto* const functions = symbol<const MpiFunctions*()>(adapter, entry);
+Support MpiLibrary::adopt(const SharedLibrary& adapter, const std::string& file) {
+  auto* const functions = adapter.find<const MpiFunctions*()>(entry);
   if (functions == nullptr) return Support::no(file + " is not an adapter of linkscope's");
   if (functions()->layout != LINKSCOPE_MPI_LAYOUT)
     return Support::no(file + " is of another build of linkscope");
@@ -103,19 +131,19 @@ std::map<std::string, std::string> MpiLibrary::versions() {
   return {{"MPI", version_of(*functions_)}, {"MPI library", file_}};
 }
 
-MpiRuntime& MpiLibrary::session(const std::function<void()>& prepare) {
+MpiRuntime& MpiLibrary::runtime(const std::function<void()>& prepare) {
   const Support there = available();
   if (!there) throw Error(Fault::unsupported, there.reason());
-  if (!session_) {
-    session_ = std::make_unique<MpiRuntime>(*functions_, threads_, prepare);
+  if (!runtime_) {
+    runtime_ = std::make_unique<MpiRuntime>(*functions_, threads_, prepare);
   } else if (prepare) {
-    session_->in_its_thread(prepare);
+    runtime_->in_its_thread(prepare);
   }
-  return *session_;
+  return *runtime_;
 }
 
 void MpiLibrary::finish() {
-  if (session_) session_->finish();
+  if (runtime_) runtime_->finish();
 }
 
 }  // namespace linkscope::mpi

@@ -1,25 +1,58 @@
-// MpiLibrary: an MPI found and loaded at run time.
+// MpiLibrary: an MPI looked for and loaded at run time.
 #pragma once
 
+#include <filesystem>
 #include <functional>
 #include <map>
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "backend/mpi/functions.h"
 #include "backend/mpi/mpi_runtime.hpp"
-#include "backend/mpi/search.hpp"
+#include "base/shared_library.hpp"
 #include "model/support.hpp"
 
 namespace linkscope::mpi {
+
+/// What the search starts from.
+struct SearchRoots {
+  std::string asked;                                ///< LINKSCOPE_MPI; empty: nothing in particular
+  std::filesystem::path engine;                     ///< the folder that holds the engine
+  std::vector<std::filesystem::path> environments;  ///< Python environments, whose lib/ may hold an MPI
+
+  /// With the folder of the running program.
+  static SearchRoots of(std::string asked, const std::vector<std::string>& environments);
+};
+
+/// What a file found there should be.
+enum class FileKind {
+  adapter,  ///< liblinkscope-mpi-*.so, which brings its MPI along
+  library,  ///< an MPI library that has the standard ABI
+  either,   ///< what the user named
+};
+
+struct Candidate {
+  std::filesystem::path file;  ///< a bare name: wherever the loader looks
+  FileKind kind = FileKind::either;
+};
+
+/// In the order in which they are tried: what was asked for and nothing else; else the site's adapter beside the
+/// engine, then libmpi_abi by the loader's path, in the Python environments, and in a lib/ that the engine is below (a
+/// wheel's).
+[[nodiscard]] std::vector<Candidate> candidates(const SearchRoots& roots);
+/// The same in words: why nothing was found.
+[[nodiscard]] std::string places(const SearchRoots& roots);
+
+/// The adapter to the standard ABI, which every build has.
+[[nodiscard]] std::filesystem::path abi_adapter(const SearchRoots& roots);
 
 /// Looks for an MPI when first asked for one, and starts it when a flow first needs it. It stays loaded until the
 /// process ends: no MPI survives being unloaded.
 class MpiLibrary {
  public:
-  MpiLibrary(SearchRoots surroundings, MpiThreads threads)
-      : surroundings_(std::move(surroundings)), threads_(threads) {}
+  MpiLibrary(SearchRoots roots, MpiThreads threads) : roots_(std::move(roots)), threads_(threads) {}
 
   /// Whether there is one; where not, what was looked for and where.
   [[nodiscard]] Support available();
@@ -28,21 +61,21 @@ class MpiLibrary {
   /// Starts MPI at the first call: collective over all processes of the run. MPI's thread calls `prepare` at every
   /// call, at the first before MPI starts. Throws Error{unsupported} where there is none, Error{broken} where it does
   /// not start, and what `prepare` throws.
-  [[nodiscard]] MpiRuntime& session(const std::function<void()>& prepare = {});
+  [[nodiscard]] MpiRuntime& runtime(const std::function<void()>& prepare = {});
   /// Ends MPI where it was started: collective, and only while every process is alive and idle.
   void finish();
 
  private:
   [[nodiscard]] Support load();
   [[nodiscard]] Support load(const Candidate& candidate);
-  [[nodiscard]] Support adopt(void* adapter, const std::string& file);
+  [[nodiscard]] Support adopt(const SharedLibrary& adapter, const std::string& file);
 
-  SearchRoots surroundings_;
+  SearchRoots roots_;
   MpiThreads threads_;
   std::optional<Support> outcome_;
   const MpiFunctions* functions_ = nullptr;
   std::string file_;  ///< of the MPI, not of an adapter to it
-  std::unique_ptr<MpiRuntime> session_;
+  std::unique_ptr<MpiRuntime> runtime_;
 };
 
 }  // namespace linkscope::mpi

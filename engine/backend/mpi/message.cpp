@@ -5,7 +5,6 @@
 
 #include "backend/mpi/call.hpp"
 #include "backend/mpi/end_transfer.hpp"
-#include "backend/mpi/rank_check.hpp"
 #include "base/error.hpp"
 
 namespace linkscope::mpi {
@@ -38,9 +37,9 @@ Support staging_supported(const Flow& flow, const GpuRuntime* gpus) {
 /// Both ends' ranks in MPI's world; this process's end, if it has one.
 class MpiMessageParts final : public PreparedParts {
  public:
-  MpiMessageParts(MpiRuntime& session, const Flow& flow, std::unique_ptr<EndTransfer> end,
+  MpiMessageParts(MpiRuntime& runtime, const Flow& flow, std::unique_ptr<EndTransfer> end,
                   std::uint64_t slots)
-      : session_(&session),
+      : runtime_(&runtime),
         ranks_{flow.source->rank, flow.destination->rank},
         sides_(Call::of(flow).sides),
         end_(std::move(end)),
@@ -50,7 +49,7 @@ class MpiMessageParts final : public PreparedParts {
     return end_ ? std::vector<Transfer*>{end_.get()} : std::vector<Transfer*>{};
   }
   [[nodiscard]] std::string export_handles() override {
-    return RankEntry{session_->rank(), session_->size(), slots_}.told();
+    return RankEntry{runtime_->rank(), runtime_->size(), slots_}.told();
   }
   void import_handles(const std::vector<std::string>& exports) override;
   void finish() override {
@@ -58,7 +57,7 @@ class MpiMessageParts final : public PreparedParts {
   }
 
  private:
-  MpiRuntime* session_;
+  MpiRuntime* runtime_;
   std::vector<int> ranks_;
   Sides sides_;
   std::unique_ptr<EndTransfer> end_;
@@ -66,17 +65,15 @@ class MpiMessageParts final : public PreparedParts {
 };
 
 void MpiMessageParts::import_handles(const std::vector<std::string>& exports) {
-  std::vector<RankEntry> all;
-  for (const std::string& exported : exports) all.push_back(RankEntry::understood(exported));
-  require_one_world(all);
+  const std::uint64_t slots = require_one_world(exports);
   // A window is made by all of its communicator: the two ends need one of their own, which all processes help to make.
-  const MpiHandle communicator = sides_ == Sides::one ? session_->communicator(ranks_) : session_->world();
-  const Tags tags = session_->tags();
+  const MpiHandle communicator = sides_ == Sides::one ? runtime_->communicator(ranks_) : runtime_->world();
+  const Tags tags = runtime_->tags();
   if (!end_) return;
-  const bool at_source = session_->rank() == ranks_.front();
+  const bool at_source = runtime_->rank() == ranks_.front();
   const int peer_place = at_source ? 1 : 0;
   const int peer = sides_ == Sides::one ? peer_place : ranks_[static_cast<std::size_t>(peer_place)];
-  end_->connect(slots_of_all(all), communicator, peer, tags);
+  end_->connect(slots, communicator, peer, tags);
 }
 
 }  // namespace
@@ -122,14 +119,14 @@ std::vector<FlowPart> MpiMessage::parts(const Flow& flow) const {
 
 std::unique_ptr<PreparedParts> MpiMessage::assemble(const Flow& flow,
                                                     const std::vector<LocalPart>& own) const {
-  if (own.empty()) return std::make_unique<MpiMessageParts>(context().library().session(), flow, nullptr, 0);
+  if (own.empty()) return std::make_unique<MpiMessageParts>(context().library().runtime(), flow, nullptr, 0);
   const LocalPart& part = own.front();
   const Side side = part.index == source_part ? Side::source : Side::destination;
   const Endpoint& where = side == Side::source ? *flow.source : *flow.destination;
-  MpiRuntime& session = context().session(where.device);
-  const std::int64_t most = session.functions().most_elements;
+  MpiRuntime& runtime = context().runtime(where.device);
+  const std::int64_t most = runtime.functions().most_elements;
   if (std::cmp_greater(flow.bytes, most)) {
-    throw Error(Fault::unsupported, session.version() + " sends no more than " + std::to_string(most) +
+    throw Error(Fault::unsupported, runtime.version() + " sends no more than " + std::to_string(most) +
                                         " B at a time: that takes MPI 4");
   }
   End end{side, context().caller(where.device), part.arenas, nullptr, nullptr};
@@ -142,8 +139,8 @@ std::unique_ptr<PreparedParts> MpiMessage::assemble(const Flow& flow,
     if (part.arenas.destination != nullptr && flow.bytes > 0)
       end.in_bounce = context().gpus()->bounce(where, flow.bytes);
   }
-  auto transfer = std::make_unique<EndTransfer>(session, flow, std::move(end));
-  return std::make_unique<MpiMessageParts>(session, flow, std::move(transfer), part.arenas.rotation.slots);
+  auto transfer = std::make_unique<EndTransfer>(runtime, flow, std::move(end));
+  return std::make_unique<MpiMessageParts>(runtime, flow, std::move(transfer), part.arenas.rotation.slots);
 }
 
 Bytes MpiMessage::rotation_bytes(const Flow& flow) const {

@@ -35,28 +35,28 @@ struct CallArguments {
   int bounce_code = 0;       ///< what a bounce failed with
 };
 
-/// What a Wire's loop returns where it was a bounce that failed: no code of MPI's.
+/// What a loop returns where a bounce failed: no code of MPI's.
 inline constexpr int bounce_failed = -1;
 
 /// Repeats [first, first + repeats): 0, or the code of the first call that failed, where it ends.
-using Exchange = int (*)(CallArguments& wire, std::uint64_t first, std::uint64_t repeats);
+using Exchange = int (*)(CallArguments& arguments, std::uint64_t first, std::uint64_t repeats);
 
 /// Blocking sends, each acknowledged by an empty message: the time is until arrival.
-int send_each(CallArguments& wire, std::uint64_t first, std::uint64_t repeats) noexcept;
-int receive_each(CallArguments& wire, std::uint64_t first, std::uint64_t repeats) noexcept;
+int send_each(CallArguments& arguments, std::uint64_t first, std::uint64_t repeats) noexcept;
+int receive_each(CallArguments& arguments, std::uint64_t first, std::uint64_t repeats) noexcept;
 /// `depth` messages under way, then an answer of 4 bytes, as osu_bw.
-int send_window(CallArguments& wire, std::uint64_t first, std::uint64_t repeats) noexcept;
-int receive_window(CallArguments& wire, std::uint64_t first, std::uint64_t repeats) noexcept;
+int send_window(CallArguments& arguments, std::uint64_t first, std::uint64_t repeats) noexcept;
+int receive_window(CallArguments& arguments, std::uint64_t first, std::uint64_t repeats) noexcept;
 /// `depth` messages under way in each direction, as osu_bibw. The first end waits for what it sends before what it
 /// gets, the second the other way round.
-int exchange_windows_first(CallArguments& wire, std::uint64_t first, std::uint64_t repeats) noexcept;
-int exchange_windows_second(CallArguments& wire, std::uint64_t first, std::uint64_t repeats) noexcept;
+int exchange_windows_first(CallArguments& arguments, std::uint64_t first, std::uint64_t repeats) noexcept;
+int exchange_windows_second(CallArguments& arguments, std::uint64_t first, std::uint64_t repeats) noexcept;
 /// There and back, as osu_latency.
-int ping(CallArguments& wire, std::uint64_t first, std::uint64_t repeats) noexcept;
-int pong(CallArguments& wire, std::uint64_t first, std::uint64_t repeats) noexcept;
+int ping(CallArguments& arguments, std::uint64_t first, std::uint64_t repeats) noexcept;
+int pong(CallArguments& arguments, std::uint64_t first, std::uint64_t repeats) noexcept;
 /// One-sided, `depth` at a time completed at both ends: one, as osu_put_latency and osu_get_latency with flush, or
 /// many, as osu_put_bw and osu_get_bw.
-int put_each(CallArguments& wire, std::uint64_t first, std::uint64_t repeats) noexcept;
-int get_each(CallArguments& wire, std::uint64_t first, std::uint64_t repeats) noexcept;
+int put_each(CallArguments& arguments, std::uint64_t first, std::uint64_t repeats) noexcept;
+int get_each(CallArguments& arguments, std::uint64_t first, std::uint64_t repeats) noexcept;
 
 }  // namespace linkscope::mpi

@@ -1,12 +1,15 @@
 #include "backend/mpi/mpi_runtime.hpp"
 
+#include <dlfcn.h>
+
 #include <algorithm>
 #include <array>
 #include <exception>
 #include <numeric>
 #include <sstream>
+#include <utility>
 
-#include "backend/mpi/gpu_awareness.hpp"
+#include "base/pack.hpp"
 
 namespace linkscope::mpi {
 
@@ -29,7 +32,81 @@ const char* name_of(MpiThreads threads) {
   return "";
 }
 
+// MPICH's numbers for kinds of GPU (MPIX_GPU_SUPPORT_CUDA, MPIX_GPU_SUPPORT_HIP).
+constexpr std::array mpich_kinds{0, 2};
+constexpr std::array queries{"MPIX_Query_cuda_support", "MPIX_Query_rocm_support", "MPIX_Query_hip_support"};
+constexpr const char* mpich_query = "MPIX_GPU_query_support";
+// Of an Open MPI built without its extensions: what it was built with.
+constexpr std::array built_with{"opal_built_with_cuda_support", "opal_built_with_rocm_support"};
+
+template <class What>
+What* loaded(const char* name) {
+  return reinterpret_cast<What*>(dlsym(RTLD_DEFAULT, name));
+}
+
+bool names_a_gpu(const std::string& memory_kinds) {
+  std::istringstream list(memory_kinds);
+  for (std::string kind; std::getline(list, kind, ',');) {
+    const std::string name = kind.substr(0, kind.find(':'));  // a kind may be restricted: "cuda:device"
+    if (name == "cuda" || name == "rocm") return true;
+  }
+  return false;
+}
+
 }  // namespace
+
+Support ask_gpu_awareness(const std::string& memory_kinds) {
+  if (names_a_gpu(memory_kinds)) return Support::yes();
+  std::string asked;
+  const auto add = [&](const std::string& name) { asked += (asked.empty() ? "" : ", ") + name; };
+  for (const char* name : queries) {
+    auto* const query = loaded<int()>(name);
+    if (query == nullptr) continue;
+    if (query() == 1) return Support::yes();
+    add(name);
+  }
+  if (auto* const query = loaded<int(int, int*)>(mpich_query)) {
+    for (const int kind : mpich_kinds) {
+      int yes = 0;
+      if (query(kind, &yes) == 0 && yes != 0) return Support::yes();
+    }
+    add(mpich_query);
+  }
+  const bool answered = !asked.empty();
+  for (const char* name : built_with) {
+    const auto* const built = loaded<const bool>(name);
+    if (built == nullptr || answered) continue;
+    if (*built) return Support::yes();
+    add(name);
+  }
+  return Support::no(asked.empty() ? "it offers no way to ask whether it takes GPU memory"
+                                   : "it takes no GPU memory, says " + asked);
+}
+
+std::string RankEntry::told() const { return Pack().put(*this).bytes(); }
+
+std::uint64_t require_one_world(const std::vector<std::string>& told) {
+  const std::string processes = std::to_string(told.size());
+  std::uint64_t fewest = 0;
+  for (std::size_t rank = 0; rank < told.size(); ++rank) {
+    const std::string who = "rank " + std::to_string(rank) + " of " + processes;
+    Unpack in(told[rank], who + " did not tell its place in MPI's world");
+    const auto there = in.get<RankEntry>();
+    in.end();
+    if (there.size == 1 && told.size() > 1) {
+      throw Error(Fault::unsupported,
+                  who +
+                      " is alone in MPI's world: it was started by no MPI launcher, or by that of "
+                      "another MPI than the one it loaded");
+    }
+    if (std::cmp_not_equal(there.rank, rank) || std::cmp_not_equal(there.size, told.size())) {
+      throw Error(Fault::unsupported, who + " is rank " + std::to_string(there.rank) + " of " +
+                                          std::to_string(there.size) + " to MPI");
+    }
+    if (there.slots > 0) fewest = fewest == 0 ? there.slots : std::min(fewest, there.slots);
+  }
+  return std::max<std::uint64_t>(fewest, 1);
+}
 
 MpiRuntime::MpiRuntime(const MpiFunctions& functions, MpiThreads wanted, const std::function<void()>& prepare)
     : functions_(&functions), wanted_(wanted) {
@@ -130,8 +207,7 @@ std::string MpiRuntime::away_from_home(const DeviceId& device) const {
 Error MpiRuntime::failure(int code, const std::string& call) const {
   std::array<char, text_room> text{};
   const bool told = functions_->error_text(code, text.data(), text_room) == 0;
-  std::string words = told ? text.data() : "no words for this code";
-  std::replace(words.begin(), words.end(), '\n', ' ');
+  const std::string words = told ? one_line(text.data()) : "no words for this code";
   return {Fault::broken, call + ": " + words + " (" + std::to_string(code) + ")"};
 }
 

@@ -1,6 +1,7 @@
 // MpiRuntime: MPI started in this process, its communicators, and what its return codes mean.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <map>
 #include <memory>
@@ -19,6 +20,25 @@ namespace linkscope::mpi {
 
 /// The library's name and number, as it says them itself; may be asked before MPI is started.
 [[nodiscard]] std::string version_of(const MpiFunctions& functions);
+
+/// Asks every way there is whether MPI takes addresses of GPU memory, after it has started: `memory_kinds` is what MPI
+/// 4.1's info key mpi_memory_alloc_kinds says ("system,mpi,cuda"); then the functions that MPICH, MVAPICH and Open MPI
+/// have added. No: with what was asked.
+[[nodiscard]] Support ask_gpu_awareness(const std::string& memory_kinds);
+
+/// How MPI sees a process of the run: what processes tell one another before they count on it.
+struct RankEntry {
+  int rank = 0;             ///< of MPI's world
+  int size = 1;             ///< of MPI's world
+  std::uint64_t slots = 0;  ///< of the process's arenas; 0: it has none
+
+  [[nodiscard]] std::string told() const;
+};
+
+/// Takes what all processes told, by rank, and returns the slots that every process with memory has: machines with other
+/// caches have other numbers; 1 where none has any. Throws Error{unsupported} unless MPI's ranks are those of the run:
+/// MPI_Init in processes that its launcher did not start makes each a world of its own.
+[[nodiscard]] std::uint64_t require_one_world(const std::vector<std::string>& told);
 
 /// MPI is started, called and ended by one thread of its own. Only where it was started for many may transfers call it
 /// from others.

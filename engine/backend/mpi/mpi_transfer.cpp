@@ -2,24 +2,24 @@
 
 namespace linkscope::mpi {
 
-MpiTransfer::MpiTransfer(MpiRuntime& session, const Caller& caller)
-    : StampedTransfer(caller.node), session_(&session), caller_(caller), turn_(session.turn()) {
-  if (caller_.hands_over) session.visit(caller_.device);
+MpiTransfer::MpiTransfer(MpiRuntime& runtime, const Caller& caller)
+    : StampedTransfer(caller.node), runtime_(&runtime), caller_(caller), turn_(runtime.turn()) {
+  if (caller_.hands_over) runtime.visit(caller_.device);
 }
 
 std::optional<Span> MpiTransfer::carry_out(std::uint64_t first, std::uint64_t repeats) noexcept {
-  const bool able = code_ == 0 && runtime_code_ == 0 &&
-                    !(caller_.gpus != nullptr && runtime_failed(caller_.gpus->use(caller_.device)));
+  const bool able = code_ == 0 && gpu_code_ == 0 &&
+                    !(caller_.gpus != nullptr && gpu_failed(caller_.gpus->use(caller_.device)));
   return able ? make_calls(first, repeats) : std::nullopt;
 }
 
 void MpiTransfer::rethrow() {
-  if (runtime_code_ != 0) throw caller_.gpus->failure(runtime_code_);
-  if (code_ != 0) session_->in_its_thread([&] { throw session_->failure(code_, call_); });
+  if (gpu_code_ != 0) throw caller_.gpus->failure(gpu_code_);
+  if (code_ != 0) runtime_->in_its_thread([&] { throw runtime_->failure(code_, call_); });
 }
 
-bool MpiTransfer::runtime_failed(int code) noexcept {
-  if (runtime_code_ == 0) runtime_code_ = code;
+bool MpiTransfer::gpu_failed(int code) noexcept {
+  if (gpu_code_ == 0) gpu_code_ = code;
   return code != 0;
 }
 
@@ -33,9 +33,9 @@ bool MpiTransfer::failed(int code, const char* call) noexcept {
 }
 
 std::vector<std::string> MpiTransfer::notes() const {
-  std::vector<std::string> notes{"by " + session_->version()};
-  if (std::string threads = session_->threads(); !threads.empty()) notes.push_back(std::move(threads));
-  std::string away = caller_.hands_over ? session_->away_from_home(caller_.device) : "";
+  std::vector<std::string> notes{"by " + runtime_->version()};
+  if (std::string threads = runtime_->threads(); !threads.empty()) notes.push_back(std::move(threads));
+  std::string away = caller_.hands_over ? runtime_->away_from_home(caller_.device) : "";
   if (!away.empty()) notes.push_back(std::move(away));
   return notes;
 }

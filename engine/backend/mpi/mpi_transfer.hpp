@@ -24,10 +24,10 @@ struct Caller {
 /// After a failure it calls MPI no more.
 class MpiTransfer : public host::StampedTransfer {
  public:
-  /// `session` outlives the transfer.
-  MpiTransfer(MpiRuntime& session, const Caller& caller);
+  /// `runtime` outlives the transfer.
+  MpiTransfer(MpiRuntime& runtime, const Caller& caller);
 
-  [[nodiscard]] host::Worker* own_worker() override { return session_->worker(); }
+  [[nodiscard]] host::Worker* own_worker() override { return runtime_->worker(); }
   /// Throws Error{broken} with MPI's words, or the GPU vendor's.
   void rethrow() override;
   /// Which library it was.
@@ -41,18 +41,18 @@ class MpiTransfer : public host::StampedTransfer {
   /// Takes note of a code other than 0 and of the call that gave it; true where there is one.
   bool failed(int code, const char* call) noexcept;
   /// The same for a code of the GPUs' runtime.
-  bool runtime_failed(int code) noexcept;
+  bool gpu_failed(int code) noexcept;
 
-  [[nodiscard]] const MpiFunctions& mpi() const { return session_->functions(); }
-  [[nodiscard]] MpiRuntime& session() const { return *session_; }
+  [[nodiscard]] const MpiFunctions& mpi() const { return runtime_->functions(); }
+  [[nodiscard]] MpiRuntime& runtime() const { return *runtime_; }
 
  private:
-  MpiRuntime* session_;
+  MpiRuntime* runtime_;
   Caller caller_;
   std::shared_ptr<void> turn_;
   int code_ = 0;
   const char* call_ = "";
-  int runtime_code_ = 0;
+  int gpu_code_ = 0;
 };
 
 }  // namespace linkscope::mpi

@@ -84,7 +84,8 @@ void GroupCalls::set_up() {
 }
 
 void GroupCalls::register_buffers() {
-  Group group(communicator_->library());  // a call that all members make, as of windows, returns in no other way
+  Group group(
+      communicator_->library());  // a call that all members make, as of windows, returns in no other way
   for (const int device : devices()) {
     context_->gpus()->use(device);
     for (const Buffer* buffer : buffers(device)) registrations_.emplace_back(communicator_, device, *buffer);

@@ -1,7 +1,6 @@
 // Looks for the library and for its functions.
 #include "backend/xccl/library.hpp"
 
-#include <dlfcn.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -11,6 +10,7 @@
 #include <system_error>
 
 #include "base/error.hpp"
+#include "base/shared_library.hpp"
 
 namespace linkscope::xccl {
 namespace {
@@ -33,23 +33,6 @@ std::string settings_of_user() {
   std::string all;
   for (const std::string& setting : settings) all += (all.empty() ? "" : ", ") + setting;
   return all;
-}
-
-std::string loader_error() {
-  const char* text = dlerror();
-  return text == nullptr ? "no reason given" : text;
-}
-
-std::string one_line(std::string text) {
-  std::replace(text.begin(), text.end(), '\n', ' ');
-  while (!text.empty() && text.back() == ' ') text.pop_back();
-  return text;
-}
-
-template <class Function>
-bool find(void* handle, const char* symbol, Function*& function) {
-  function = reinterpret_cast<Function*>(dlsym(handle, symbol));
-  return function != nullptr;
 }
 
 /// "librccl.so" from "librccl.so.1": PyTorch's own copy has no number.
@@ -95,9 +78,8 @@ XcclLibrary::XcclLibrary(const Search& search) : name_(search.name), settings_(s
 
 /// Takes `file` if it is one; else adds to `tried` why not.
 bool XcclLibrary::load(const std::string& file, std::string& tried) {
-  static_cast<void>(dlerror());
-  void* handle = dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
-  std::string reason = handle == nullptr ? loader_error() : missing_function(handle);
+  const SharedLibrary library(file, RTLD_LOCAL);
+  std::string reason = library.loaded() ? missing_function(library) : SharedLibrary::problem();
   int code = 0;
   if (reason.empty() && api_.get_version(&code) != Result::success)
     reason = file + " does not tell its version";
@@ -111,10 +93,10 @@ bool XcclLibrary::load(const std::string& file, std::string& tried) {
 }
 
 /// Fills the table; the reason why that cannot be, or nothing.
-std::string XcclLibrary::missing_function(void* handle) {
+std::string XcclLibrary::missing_function(const SharedLibrary& library) {
   std::string missing;
   const auto need = [&](const char* symbol, auto*& function) {
-    if (!find(handle, symbol, function) && missing.empty()) missing = loader_error();
+    if (!library.find(symbol, function) && missing.empty()) missing = SharedLibrary::problem();
   };
   need("ncclGetVersion", api_.get_version);
   need("ncclGetUniqueId", api_.get_unique_id);
@@ -132,19 +114,19 @@ std::string XcclLibrary::missing_function(void* handle) {
   need("ncclAllGather", api_.all_gather);
   need("ncclSend", api_.send);
   need("ncclRecv", api_.recv);
-  find_newer(handle);
+  find_newer(library);
   return missing;
 }
 
 /// Fills in what older libraries do not have.
-void XcclLibrary::find_newer(void* handle) {
-  static_cast<void>(find(handle, "ncclGetLastError", api_.get_last_error));
-  static_cast<void>(find(handle, "ncclAlltoAll", api_.all_to_all) ||
-                    find(handle, "ncclAllToAll", api_.all_to_all));  // RCCL's own
-  if (!find(handle, "ncclMemFree", api_.mem_free) || !find(handle, "ncclMemAlloc", api_.mem_alloc))
+void XcclLibrary::find_newer(const SharedLibrary& library) {
+  static_cast<void>(library.find("ncclGetLastError", api_.get_last_error));
+  static_cast<void>(library.find("ncclAlltoAll", api_.all_to_all) ||
+                    library.find("ncclAllToAll", api_.all_to_all));  // RCCL's own
+  if (!library.find("ncclMemFree", api_.mem_free) || !library.find("ncclMemAlloc", api_.mem_alloc))
     api_.mem_free = nullptr;
-  if (!find(handle, "ncclCommDeregister", api_.comm_deregister) ||
-      !find(handle, "ncclCommRegister", api_.comm_register))
+  if (!library.find("ncclCommDeregister", api_.comm_deregister) ||
+      !library.find("ncclCommRegister", api_.comm_register))
     api_.comm_deregister = nullptr;
 }
 

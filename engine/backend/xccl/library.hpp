@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "backend/xccl/api.hpp"
+#include "base/shared_library.hpp"
 #include "model/support.hpp"
 
 namespace linkscope::xccl {
@@ -54,8 +55,8 @@ class XcclLibrary {
 
  private:
   bool load(const std::string& file, std::string& tried);
-  [[nodiscard]] std::string missing_function(void* handle);
-  void find_newer(void* handle);
+  [[nodiscard]] std::string missing_function(const SharedLibrary& library);
+  void find_newer(const SharedLibrary& library);
   [[nodiscard]] Support lacks(const char* symbol) const;
 
   std::string name_;

@@ -74,7 +74,6 @@ int MPI_Comm_rank(MPI_Comm comm, int* rank);
 int MPI_Comm_size(MPI_Comm comm, int* size);
 int MPI_Comm_get_info(MPI_Comm comm, MPI_Info* info);
 int MPI_Comm_split(MPI_Comm comm, int color, int key, MPI_Comm* part);
-int MPI_Comm_free(MPI_Comm* comm);
 int MPI_Info_get_string(MPI_Info info, const char* key, int* room, char* value, int* flag);
 int MPI_Info_free(MPI_Info* info);
 
