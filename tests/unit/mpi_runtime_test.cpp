@@ -8,8 +8,8 @@
 
 #include "backend/host/host_buffer.hpp"
 #include "backend/host/host_gate.hpp"
-#include "backend/mpi/collective_transfer.hpp"
-#include "backend/mpi/end_transfer.hpp"
+#include "backend/mpi/collective.hpp"
+#include "backend/mpi/message.hpp"
 #include "fake_mpi.hpp"
 
 namespace linkscope::mpi {

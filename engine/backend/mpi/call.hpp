@@ -1,13 +1,48 @@
-// Call: the values of parameter `call` of method mpi, one row each.
+// Call: the values of parameter `call` of method mpi, one row each, and the calls of MPI that each of the two ends makes.
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
 #include <string_view>
 
-#include "backend/mpi/message_calls.hpp"
+#include "backend/mpi/functions.h"
+#include "base/units.hpp"
 #include "model/flow.hpp"
+#include "model/gpu_runtime.hpp"
 #include "model/method.hpp"
+#include "model/slots.hpp"
 
 namespace linkscope::mpi {
+
+/// Tags that no other flow under way has: of messages, of the partners' barriers, of answers.
+struct Tags {
+  int message = 0;
+  int barrier = 1;
+  int answer = 2;
+};
+
+/// All that one rank's loop needs.
+struct CallArguments {
+  const MpiFunctions* mpi = nullptr;
+  MpiHandle communicator = 0;
+  MpiHandle window = 0;  ///< of a one-sided call
+  int peer = 0;
+  Tags tags;
+  std::int64_t bytes = 0;
+  int depth = 1;  ///< messages under way at a time
+  Slots out;
+  Slots in;
+  BounceBuffer* out_bounce = nullptr;  ///< null: MPI is given the memory itself
+  BounceBuffer* in_bounce = nullptr;
+  void* requests = nullptr;  ///< room for 2 * depth of them
+  int bounce_code = 0;       ///< what a bounce failed with
+};
+
+/// What a loop returns where a bounce failed: no code of MPI's.
+inline constexpr int bounce_failed = -1;
+
+/// Repeats [first, first + repeats): 0, or the code of the first call that failed, where it ends.
+using Exchange = int (*)(CallArguments& arguments, std::uint64_t first, std::uint64_t repeats);
 
 enum class Directions { one, both };
 enum class Sides { two, one };

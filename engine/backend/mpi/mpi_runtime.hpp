@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "backend/host/workers.hpp"
+#include "backend/mpi/call.hpp"
 #include "backend/mpi/functions.h"
-#include "backend/mpi/message_calls.hpp"
 #include "base/error.hpp"
 #include "model/device.hpp"
 #include "model/support.hpp"
