@@ -2,6 +2,8 @@
 #include "comm/bootstrap.hpp"
 
 #include <algorithm>
+#include <cmath>
+#include <limits>
 #include <map>
 #include <numeric>
 #include <sstream>
@@ -18,6 +20,45 @@ namespace {
 constexpr Seconds clocks_last = 1;
 /// Rank 0 is the first to know who is late, and says so: that shall arrive before the time is up elsewhere.
 constexpr Seconds for_the_reason = 1;
+constexpr int clock_rounds = 64;
+
+/// Asks the other end for its time over and over. Its answer was given some time within the round trip, so the shortest
+/// one tells it best: it is in the middle, give or take half. Where the clocks may be one, and the answers do not
+/// contradict that, offset and uncertainty are 0.
+Outcome ask_clock(Channel& channel, const ReadClock& own, Sharing sharing, Deadline deadline,
+                  ClockOffset& offset) {
+  ClockOffset best{0, std::numeric_limits<Seconds>::infinity()};
+  for (int round = 0; round < clock_rounds; ++round) {
+    const Seconds asked = own();
+    Outcome outcome = channel.send({FrameKind::clock_question, 0, 0, {}}, deadline);
+    if (outcome != Outcome::done) return outcome;
+    Frame answer;
+    outcome = channel.receive(answer, deadline);
+    const Seconds heard = own();
+    if (outcome != Outcome::done) return outcome;
+    if (answer.kind != FrameKind::clock_answer) return Outcome::garbled;
+    const Seconds half = (heard - asked) / 2;
+    if (half < best.uncertainty) best = {answer.moment - asked - half, half};
+  }
+  offset = sharing == Sharing::possible && std::abs(best.seconds) <= best.uncertainty ? ClockOffset{} : best;
+  return channel.send({FrameKind::clock_set, 0, offset.uncertainty, {}}, deadline);
+}
+
+/// The other end of ask_clock(). `uncertainty`: what the one who asks has found.
+Outcome answer_clock(Channel& channel, const ReadClock& own, Deadline deadline, Seconds& uncertainty) {
+  for (;;) {
+    Frame question;
+    const Outcome outcome = channel.receive(question, deadline);
+    if (outcome != Outcome::done) return outcome;
+    if (question.kind == FrameKind::clock_set) {
+      uncertainty = question.moment;
+      return Outcome::done;
+    }
+    if (question.kind != FrameKind::clock_question) return Outcome::garbled;
+    const Outcome answered = channel.send({FrameKind::clock_answer, 0, own(), {}}, deadline);
+    if (answered != Outcome::done) return answered;
+  }
+}
 
 }  // namespace
 

@@ -12,10 +12,21 @@
 #include "comm/channel.hpp"
 #include "comm/handshake.hpp"
 #include "comm/process_group.hpp"
-#include "comm/remote_clock.hpp"
 #include "comm/socket.hpp"
 
 namespace linkscope {
+
+/// Reads a clock, in seconds.
+using ReadClock = std::function<Seconds()>;
+
+/// What to add to one clock to read another, and how far that can be off.
+struct ClockOffset {
+  Seconds seconds = 0;
+  Seconds uncertainty = 0;
+};
+
+/// Whether two clocks may be one and the same, by what their processes say of them.
+enum class Sharing { possible, excluded };
 
 /// What this process brings into a group.
 struct BootstrapOptions {

@@ -35,15 +35,6 @@ Watchdog::~Watchdog() {
   thread_.join();
 }
 
-Watchdog::Guard::Guard(Guard&& other) noexcept
-    : watch_(std::exchange(other.watch_, nullptr)), number_(other.number_) {}
-
-Watchdog::Guard::~Guard() {
-  if (watch_ == nullptr) return;
-  const std::scoped_lock lock(watch_->change_);
-  watch_->entries_.erase(number_);
-}
-
 Watchdog::Guard Watchdog::over(int descriptor, Seconds grace, Reason reason) {
   return add({descriptor, grace, std::move(reason), std::nullopt});
 }
@@ -53,11 +44,17 @@ Watchdog::Guard Watchdog::over_the_end(Seconds grace, Reason reason) {
 }
 
 Watchdog::Guard Watchdog::add(Watched entry) {
-  const std::scoped_lock lock(change_);
-  const std::uint64_t number = next_++;
-  entries_.emplace(number, std::move(entry));
+  std::uint64_t number = 0;
+  {
+    const std::scoped_lock lock(change_);
+    number = next_++;
+    entries_.emplace(number, std::move(entry));
+  }
   wake();
-  return {*this, number};
+  return {this, [number](Watchdog* watch) {
+            const std::scoped_lock lock(watch->change_);
+            watch->entries_.erase(number);
+          }};
 }
 
 void Watchdog::wake() const {

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <memory>
 #include <mutex>
 #include <optional>
 #include <string>
@@ -33,19 +34,7 @@ class Watchdog {
   Watchdog& operator=(const Watchdog&) = delete;
 
   /// Holds as long as it lives, which is not longer than the watch, the connection and what the reason refers to.
-  class Guard {
-   public:
-    Guard(Watchdog& watch, std::uint64_t number) : watch_(&watch), number_(number) {}
-    ~Guard();
-    Guard(Guard&& other) noexcept;
-    Guard(const Guard&) = delete;
-    Guard& operator=(const Guard&) = delete;
-    Guard& operator=(Guard&&) = delete;
-
-   private:
-    Watchdog* watch_;
-    std::uint64_t number_;
-  };
+  using Guard = std::shared_ptr<void>;
 
   /// Once the peer of the socket `descriptor` has closed the connection, this process has `grace` left to go by itself.
   [[nodiscard]] Guard over(int descriptor, Seconds grace, Reason reason);
