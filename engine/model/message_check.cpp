@@ -11,18 +11,20 @@ std::uint64_t seed_of(std::uint64_t seed, Side sender) {
 
 }  // namespace
 
-MessageCheck::MessageCheck(Side side, const Arenas& arenas, Bytes bytes, Rotation rotation)
+MessageCheck::MessageCheck(Side side, const Arenas& arenas, Bytes bytes, Rotation rotation,
+                           std::uint64_t messages)
     : side_(side),
       out_(arenas.source, nullptr, bytes, rotation),
-      in_(nullptr, arenas.destination, bytes, rotation) {}
+      in_(nullptr, arenas.destination, bytes, rotation),
+      messages_(messages) {}
 
 void MessageCheck::arm(std::uint64_t seed) {
   out_.arm(seed_of(seed, side_));
   in_.arm(seed_of(seed, other(side_)));
 }
 
-std::optional<Mismatch> MessageCheck::verify(std::uint64_t seed, std::uint64_t messages) const {
-  return in_.verify(seed_of(seed, other(side_)), messages);
+std::optional<Mismatch> MessageCheck::verify(std::uint64_t seed, std::uint64_t transfers) const {
+  return in_.verify(seed_of(seed, other(side_)), transfers * messages_);
 }
 
 void MessageCheck::flush() {

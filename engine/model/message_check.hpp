@@ -19,15 +19,13 @@ enum class Side { source, destination };
 /// found out.
 class MessageCheck final : public Check {
  public:
-  /// As CopyCheck: the buffers outlive the check. Throws Error{bad_input}.
-  MessageCheck(Side side, const Arenas& arenas, Bytes bytes, Rotation rotation);
+  /// `messages`: of one transfer. As CopyCheck: the buffers outlive the check. Throws Error{bad_input}.
+  MessageCheck(Side side, const Arenas& arenas, Bytes bytes, Rotation rotation, std::uint64_t messages = 1);
 
   void arm(std::uint64_t seed) override;
-  /// `messages`: how many have come since arm(seed).
-  [[nodiscard]] std::optional<Mismatch> verify(std::uint64_t seed, std::uint64_t messages) const override;
-  /// Bytes that verify(..., messages) compares.
-  [[nodiscard]] Bytes verified_bytes(std::uint64_t messages) const override {
-    return in_.verified_bytes(messages);
+  [[nodiscard]] std::optional<Mismatch> verify(std::uint64_t seed, std::uint64_t transfers) const override;
+  [[nodiscard]] Bytes verified_bytes(std::uint64_t transfers) const override {
+    return in_.verified_bytes(transfers * messages_);
   }
   /// Flushes both arenas from the CPU caches.
   void flush() override;
@@ -36,6 +34,7 @@ class MessageCheck final : public Check {
   Side side_;
   CopyCheck out_;
   CopyCheck in_;
+  std::uint64_t messages_;  ///< of one transfer
 };
 
 }  // namespace linkscope

@@ -104,6 +104,9 @@ struct Method {
   /// The same: makes this process's parts ready, of which there may be none. The arenas outlive the prepared parts.
   std::function<std::unique_ptr<PreparedParts>(const Flow&, const std::vector<LocalPart>&)> assemble = {};
 
+  /// Where the parts are that assemble() makes ready.
+  Reach assembled_reach = Reach::processes;
+
   std::shared_ptr<const ClassMethod> origin = {};  ///< of as_row()'s, for tests
 
   [[nodiscard]] std::string_view name() const { return spec.name; }
@@ -115,7 +118,7 @@ struct Method {
   [[nodiscard]] Bytes stride(const Flow& flow) const {
     return slot_stride ? slot_stride(flow) : footprint(flow);
   }
-  [[nodiscard]] Reach reach() const { return assemble ? Reach::processes : Reach::process; }
+  [[nodiscard]] Reach reach() const { return assemble ? assembled_reach : Reach::process; }
   /// Who does what of a flow: its executor all of it, where there is one part.
   [[nodiscard]] std::vector<FlowPart> parts_of(const Flow& flow) const {
     if (parts) return parts(flow);

@@ -11,7 +11,7 @@
 #include "backend/host/methods.hpp"
 #include "backend/mpi/collective.hpp"
 #include "backend/mpi/message.hpp"
-#include "backend/python/method.hpp"
+#include "backend/python/methods.hpp"
 #include "backend/python/transfer.hpp"
 #include "run/catalog_gpu.hpp"
 #include "run/composite_gate.hpp"
@@ -80,8 +80,8 @@ void add_mpi(Backend& backend, const std::shared_ptr<host::HostContext>& host,
                           many ? mpi::threads_multiple : mpi::threads_single);
   const auto context =
       std::make_shared<mpi::MpiContext>(host, std::move(library), backend.devices, backend.gpu_runtime);
-  backend.methods.push_back(as_row(std::make_unique<mpi::MpiMessage>(context)));
-  backend.methods.push_back(as_row(std::make_unique<mpi::MpiCollective>(context)));
+  backend.methods.push_back(mpi::mpi_message(context));
+  backend.methods.push_back(mpi::mpi_collective(context));
   backend.methods.push_back(workload::mpi_schedule(context, backend.gpu_packer));
   backend.further_versions = [context] { return context->library().versions(); };
   backend.finalize = [context] { context->library().finish(); };
@@ -90,8 +90,7 @@ void add_mpi(Backend& backend, const std::shared_ptr<host::HostContext>& host,
 /// What a Python child carries out, which is started when it is first wanted.
 void add_python(Backend& backend, const Environment& environment, python::GroupPlace place) {
   const auto context = std::make_shared<python::PythonContext>(environment.python_program, std::move(place));
-  for (const python::PythonMethodRow& row : python::method_rows())
-    backend.methods.push_back(as_row(std::make_unique<python::PythonMethod>(context, row)));
+  for (Method& row : python::methods(context)) backend.methods.push_back(std::move(row));
   backend.further_versions = [before = std::move(backend.further_versions), context] {
     auto all = before();
     all.merge(context->versions());

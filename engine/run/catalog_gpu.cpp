@@ -34,10 +34,8 @@
 #include "backend/gpu/region/strided_copy.hpp"
 #include "backend/host/memories.hpp"
 #include "backend/host/page_mapping.hpp"
-#include "backend/xccl/collective.hpp"
 #include "backend/xccl/context.hpp"
-#include "backend/xccl/message.hpp"
-#include "backend/xccl/xccl_memory.hpp"
+#include "backend/xccl/methods.hpp"
 #include "collective/direct_collective.hpp"
 #include "workload/methods.hpp"
 
@@ -97,9 +95,9 @@ std::optional<Backend> open_gpus(const std::shared_ptr<host::HostContext>& host,
   search.folders = xccl::library_folders(environment.python_environments);
   const auto library = std::make_shared<xccl::XcclContext>(opened.context, std::move(search));
   backend.versions.merge(library->versions());
-  backend.memories.push_back(std::make_unique<xccl::XcclMemory>(library));
-  backend.methods.push_back(as_row(std::make_unique<xccl::Xccl>(library)));
-  backend.methods.push_back(as_row(std::make_unique<xccl::XcclCollective>(library)));
+  backend.memories.push_back(xccl::xccl_memory(library));
+  backend.methods.push_back(xccl::xccl_message(library));
+  backend.methods.push_back(xccl::xccl_collective(library));
   backend.methods.push_back(workload::xccl_schedule(library, packers));
   return std::move(backend);
 }

@@ -30,8 +30,8 @@ class MpiMethods : public ::testing::Test {
   std::shared_ptr<MpiContext> context_ = std::make_shared<MpiContext>(
       std::make_shared<host::HostContext>(), MpiLibrary({"/no/mpi", "/no", {}}, threads_single),
       std::vector<DeviceFacts>{}, nullptr);
-  MpiMessage message_{context_};
-  MpiCollective collective_{context_};
+  Method message_ = mpi_message(context_);
+  Method collective_ = mpi_collective(context_);
 };
 
 TEST_F(MpiMethods, TheSenderIsTimedUnlessTheReceiverFetches) {
@@ -73,7 +73,7 @@ TEST_F(MpiMethods, WordsAndNumbersThatMeanNothingAreRefused) {
   EXPECT_THROW(static_cast<void>(message_.parts(message("shout"))), Error);
   Flow flow = message("window");
   flow.parameters.set("window", "0");
-  EXPECT_THROW(static_cast<void>(message_.supports(flow)), Error);
+  EXPECT_THROW(static_cast<void>(window_of(flow)), Error);
   flow = message("send");
   flow.parameters.set("staging", "library");
   EXPECT_THROW(static_cast<void>(message_.supports(flow)), Error);
@@ -113,7 +113,7 @@ TEST_F(MpiMethods, RotatedGpuMemoryOutgrowsTheGpusCache) {
   const auto context = std::make_shared<MpiContext>(std::make_shared<host::HostContext>(),
                                                     MpiLibrary({"/no/mpi", "/no", {}}, threads_single),
                                                     std::vector<DeviceFacts>{}, gpus);
-  const MpiMessage messages(context);
+  const Method messages = mpi_message(context);
   Flow flow = message("send");
   const Bytes on_host = messages.rotation_bytes(flow);
   EXPECT_LT(on_host, gpus->rotated);

@@ -234,7 +234,7 @@ TEST_F(MpiRuntimeTest, AWindowIsWithdrawnByAllOrByNone) {
     end->connect(1, runtime.world(), 1, {});
     return end;
   };
-  make()->withdraw();
+  make()->finish();
   EXPECT_EQ(mpi_.windows, 0);
   make().reset();
   EXPECT_EQ(mpi_.windows, 1) << "after a failure, to withdraw it would wait forever for who is gone";

@@ -38,7 +38,7 @@ class MpiWithoutGpuSupport : public ::testing::Test {
   static constexpr const char* refusal =
       "device memory of gpu:0: Fake MPI v1.2: it takes no GPU memory, says MPIX_Query_cuda_support";
 
-  static std::string refused(const ClassMethod& method, const Flow& flow, const LocalPart& own) {
+  static std::string refused(const Method& method, const Flow& flow, const LocalPart& own) {
     EXPECT_TRUE(method.supports(flow)) << "to know more, MPI must have been started";
     try {
       static_cast<void>(method.assemble(flow, {own}));
@@ -71,7 +71,7 @@ TEST(SiteMpi, IsNamedBeforeItIsStarted) {
 }
 
 TEST_F(MpiWithoutGpuSupport, MessagesOfAGpusMemoryAreRefusedAtEitherEnd) {
-  const MpiMessage method(context_);
+  const Method method = mpi_message(context_);
   Flow flow = message();
   flow.source = gpu_memory();
   EXPECT_EQ(refused(method, flow, own(0, true, false)), refusal);
@@ -82,7 +82,7 @@ TEST_F(MpiWithoutGpuSupport, MessagesOfAGpusMemoryAreRefusedAtEitherEnd) {
 }
 
 TEST_F(MpiWithoutGpuSupport, MessagesThatAreStagedThroughTheHostAreNot) {
-  const MpiMessage method(context_);
+  const Method method = mpi_message(context_);
   Flow flow = message();
   flow.source = gpu_memory();
   flow.parameters.set("staging", "host");
@@ -91,13 +91,13 @@ TEST_F(MpiWithoutGpuSupport, MessagesThatAreStagedThroughTheHostAreNot) {
 }
 
 TEST_F(MpiWithoutGpuSupport, OfHostMemoryNothingIsRefused) {
-  const MpiMessage method(context_);
+  const Method method = mpi_message(context_);
   const Flow flow = message();
   EXPECT_EQ(refused(method, flow, own(0, true, false)), "");
 }
 
 TEST_F(MpiWithoutGpuSupport, CollectivesOfAGpusMemoryAreRefused) {
-  const MpiCollective method(context_);
+  const Method method = mpi_collective(context_);
   Flow flow;
   flow.method = "mpi-collective";
   flow.bytes = 64;

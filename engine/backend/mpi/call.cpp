@@ -1,10 +1,6 @@
 #include "backend/mpi/call.hpp"
 
-#include <algorithm>
 #include <array>
-#include <string>
-
-#include "base/error.hpp"
 
 namespace linkscope::mpi {
 
@@ -24,15 +20,13 @@ int loaded(CallArguments& arguments, const std::byte*& at) noexcept {
 int send_one(CallArguments& arguments, std::uint64_t index) noexcept {
   const std::byte* at = arguments.out.at(index);
   if (const int code = loaded(arguments, at); code != 0) return code;
-  return arguments.mpi->send(at, arguments.bytes, arguments.peer, arguments.tags.message,
-                             arguments.communicator);
+  return arguments.send(at, arguments.bytes, arguments.tags.message);
 }
 
 int receive_one(CallArguments& arguments, std::uint64_t index) noexcept {
   std::byte* const slot = arguments.in.at(index);
   std::byte* const at = arguments.in_bounce == nullptr ? slot : arguments.in_bounce->data();
-  const int code = arguments.mpi->receive(at, arguments.bytes, arguments.peer, arguments.tags.message,
-                                          arguments.communicator);
+  const int code = arguments.receive(at, arguments.bytes, arguments.tags.message);
   if (code != 0 || arguments.in_bounce == nullptr) return code;
   arguments.bounce_code = arguments.in_bounce->store(slot, static_cast<Bytes>(arguments.bytes));
   return arguments.bounce_code == 0 ? 0 : bounce_failed;
@@ -65,12 +59,11 @@ int begin_receives(CallArguments& arguments, std::uint64_t repeat, int at) noexc
 }
 
 int exchange_windows(CallArguments& arguments, std::uint64_t repeat, WaitFirst order) noexcept {
-  const MpiFunctions& mpi = *arguments.mpi;
   if (const int code = begin_receives(arguments, repeat, 0); code != 0) return code;
   if (const int code = begin_sends(arguments, repeat, arguments.depth); code != 0) return code;
   const int first = order == WaitFirst::sends ? arguments.depth : 0;
-  if (const int code = mpi.wait_all(arguments.depth, arguments.requests, first); code != 0) return code;
-  return mpi.wait_all(arguments.depth, arguments.requests, arguments.depth - first);
+  if (const int code = arguments.wait(first); code != 0) return code;
+  return arguments.wait(arguments.depth - first);
 }
 
 /// Does `work` for each repeat, up to the first that fails.
@@ -86,14 +79,14 @@ int each(std::uint64_t first, std::uint64_t repeats, const Work& work) noexcept 
 int send_each(CallArguments& arguments, std::uint64_t first, std::uint64_t repeats) noexcept {
   return each(first, repeats, [&](std::uint64_t repeat) {
     if (const int code = send_one(arguments, repeat); code != 0) return code;
-    return arguments.mpi->receive(nullptr, 0, arguments.peer, arguments.tags.answer, arguments.communicator);
+    return arguments.receive(nullptr, 0, arguments.tags.answer);
   });
 }
 
 int receive_each(CallArguments& arguments, std::uint64_t first, std::uint64_t repeats) noexcept {
   return each(first, repeats, [&](std::uint64_t repeat) {
     if (const int code = receive_one(arguments, repeat); code != 0) return code;
-    return arguments.mpi->send(nullptr, 0, arguments.peer, arguments.tags.answer, arguments.communicator);
+    return arguments.send(nullptr, 0, arguments.tags.answer);
   });
 }
 
@@ -102,10 +95,8 @@ int send_window(CallArguments& arguments, std::uint64_t first, std::uint64_t rep
   std::array<std::byte, answer_bytes> answer{};
   return each(first, repeats, [&](std::uint64_t repeat) {
     if (const int code = begin_sends(arguments, repeat, 0); code != 0) return code;
-    if (const int code = arguments.mpi->wait_all(arguments.depth, arguments.requests, 0); code != 0)
-      return code;
-    return arguments.mpi->receive(answer.data(), answer_bytes, arguments.peer, arguments.tags.answer,
-                                  arguments.communicator);
+    if (const int code = arguments.wait(0); code != 0) return code;
+    return arguments.receive(answer.data(), answer_bytes, arguments.tags.answer);
   });
 }
 
@@ -113,10 +104,8 @@ int receive_window(CallArguments& arguments, std::uint64_t first, std::uint64_t 
   const std::array<std::byte, answer_bytes> answer{};
   return each(first, repeats, [&](std::uint64_t repeat) {
     if (const int code = begin_receives(arguments, repeat, 0); code != 0) return code;
-    if (const int code = arguments.mpi->wait_all(arguments.depth, arguments.requests, 0); code != 0)
-      return code;
-    return arguments.mpi->send(answer.data(), answer_bytes, arguments.peer, arguments.tags.answer,
-                               arguments.communicator);
+    if (const int code = arguments.wait(0); code != 0) return code;
+    return arguments.send(answer.data(), answer_bytes, arguments.tags.answer);
   });
 }
 
@@ -169,43 +158,32 @@ int get_each(CallArguments& arguments, std::uint64_t first, std::uint64_t repeat
   });
 }
 
-constexpr std::int64_t default_window = 64;  // osu_bw's
-constexpr std::int64_t largest_window = 4096;
-
 constexpr auto bandwidth = Quantity::bandwidth;
 constexpr auto latency = Quantity::latency;
 
 // clang-format off
+// In the order of call_parameter's words.
 constexpr std::array<Call, 8> calls{{
-    {"send", "MPI_Send, MPI_Recv", bandwidth, Directions::one, Sides::two, TimedAt::source, Operations::one, send_each, receive_each},
-    {"window", "MPI_Isend, MPI_Irecv, MPI_Waitall", bandwidth, Directions::one, Sides::two, TimedAt::source, Operations::window, send_window, receive_window},
-    {"both-ways", "MPI_Isend, MPI_Irecv, MPI_Waitall", bandwidth, Directions::both, Sides::two, TimedAt::source, Operations::both_windows, exchange_windows_first, exchange_windows_second},
-    {"ping-pong", "MPI_Send, MPI_Recv", latency, Directions::both, Sides::two, TimedAt::source, Operations::two, ping, pong},
-    {"put", "MPI_Put, MPI_Win_flush", latency, Directions::one, Sides::one, TimedAt::source, Operations::one, put_each, nullptr},
-    {"get", "MPI_Get, MPI_Win_flush", latency, Directions::one, Sides::one, TimedAt::destination, Operations::one, nullptr, get_each},
-    {"put-window", "MPI_Put, MPI_Win_flush", bandwidth, Directions::one, Sides::one, TimedAt::source, Operations::window, put_each, nullptr},
-    {"get-window", "MPI_Get, MPI_Win_flush", bandwidth, Directions::one, Sides::one, TimedAt::destination, Operations::window, nullptr, get_each},
+    {"MPI_Send, MPI_Recv", bandwidth, Directions::one, Sides::two, TimedAt::source, Operations::one, send_each, receive_each},
+    {"MPI_Isend, MPI_Irecv, MPI_Waitall", bandwidth, Directions::one, Sides::two, TimedAt::source, Operations::window, send_window, receive_window},
+    {"MPI_Isend, MPI_Irecv, MPI_Waitall", bandwidth, Directions::both, Sides::two, TimedAt::source, Operations::both_windows, exchange_windows_first, exchange_windows_second},
+    {"MPI_Send, MPI_Recv", latency, Directions::both, Sides::two, TimedAt::source, Operations::two, ping, pong},
+    {"MPI_Put, MPI_Win_flush", latency, Directions::one, Sides::one, TimedAt::source, Operations::one, put_each, nullptr},
+    {"MPI_Get, MPI_Win_flush", latency, Directions::one, Sides::one, TimedAt::destination, Operations::one, nullptr, get_each},
+    {"MPI_Put, MPI_Win_flush", bandwidth, Directions::one, Sides::one, TimedAt::source, Operations::window, put_each, nullptr},
+    {"MPI_Get, MPI_Win_flush", bandwidth, Directions::one, Sides::one, TimedAt::destination, Operations::window, nullptr, get_each},
 }};
 // clang-format on
 
 }  // namespace
 
 const Call& Call::of(const Flow& flow) {
-  const std::string word = flow.parameters.word("call", "send");
-  const auto* const found =
-      std::find_if(calls.begin(), calls.end(), [&](const Call& call) { return call.word == word; });
-  if (found != calls.end()) return *found;
-  std::string known;
-  for (const Call& call : calls) known += (known.empty() ? "" : ", ") + std::string(call.word);
-  throw Error(Fault::bad_input, "parameter call: '" + word + "' is none of " + known);
+  return calls.at(flow.parameters.choice<std::size_t>(call_parameter));
 }
 
 int window_of(const Flow& flow) {
-  if (!Call::of(flow).keeps_many_under_way()) return 1;
-  const std::int64_t window = flow.parameters.number("window", default_window);
-  if (window >= 1 && window <= largest_window) return static_cast<int>(window);
-  throw Error(Fault::bad_input, "parameter window: " + std::to_string(window) + " is not from 1 to " +
-                                    std::to_string(largest_window));
+  return Call::of(flow).keeps_many_under_way() ? static_cast<int>(flow.parameters.number(window_parameter))
+                                               : 1;
 }
 
 std::uint64_t operations_of(const Flow& flow) {

@@ -1,9 +1,8 @@
-// Call: the values of parameter `call` of method mpi, one row each, and the calls of MPI that each of the two ends makes.
+// Call: the words of parameter `call` of method mpi, one row each, and the calls of MPI that each of the two ends makes.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
-#include <string_view>
 
 #include "backend/mpi/functions.h"
 #include "base/units.hpp"
@@ -36,13 +35,34 @@ struct CallArguments {
   BounceBuffer* in_bounce = nullptr;
   void* requests = nullptr;  ///< room for 2 * depth of them
   int bounce_code = 0;       ///< what a bounce failed with
+
+  int send(const std::byte* from, std::int64_t size, int tag) const noexcept {
+    return mpi->send(from, size, peer, tag, communicator);
+  }
+  int receive(std::byte* to, std::int64_t size, int tag) const noexcept {
+    return mpi->receive(to, size, peer, tag, communicator);
+  }
+  /// Waits for the `depth` messages whose requests are from number `first` on.
+  int wait(int first) const noexcept { return mpi->wait_all(depth, requests, first); }
 };
 
 /// What a loop returns where a bounce failed: no code of MPI's.
 inline constexpr int bounce_failed = -1;
 
 /// Repeats [first, first + repeats): 0, or the code of the first call that failed, where it ends.
-using Exchange = int (*)(CallArguments& arguments, std::uint64_t first, std::uint64_t repeats);
+using MessageLoop = int (*)(CallArguments& arguments, std::uint64_t first, std::uint64_t repeats);
+
+inline constexpr Parameter call_parameter =
+    word("call", "send|window|both-ways|ping-pong|put|get|put-window|get-window",
+         "send: blocking, each answered by an empty message, so the time is until arrival; window: many "
+         "under way, then an "
+         "answer, as osu_bw; both-ways: the same in both directions at once, as osu_bibw, the figure is "
+         "their sum; ping-pong: "
+         "half of a round trip, as osu_latency; put, get: one-sided, each flushed, as osu_put_latency; "
+         "put-window, "
+         "get-window: many, then a flush, as osu_put_bw");
+inline constexpr Parameter window_parameter =
+    integer("window", "messages in flight, for the window calls", 1, 4096, 64);  // osu_bw's
 
 enum class Directions { one, both };
 enum class Sides { two, one };
@@ -52,24 +72,22 @@ enum class TimedAt { source, destination };
 enum class Operations { one, two, window, both_windows };
 
 struct Call {
-  std::string_view word;
   const char* made_of = "";  ///< for messages
   Quantity quantity = Quantity::bandwidth;
   Directions directions = Directions::one;
   Sides sides = Sides::two;
   TimedAt timed_at = TimedAt::source;
   Operations operations = Operations::one;
-  Exchange at_source = nullptr;  ///< null: attends while the other side puts or gets
-  Exchange at_destination = nullptr;
+  MessageLoop at_source = nullptr;  ///< null: attends while the other side puts or gets
+  MessageLoop at_destination = nullptr;
 
-  /// Parameter `call`. Throws Error{bad_input} for a word that means nothing.
   static const Call& of(const Flow& flow);
   [[nodiscard]] bool keeps_many_under_way() const {
     return operations == Operations::window || operations == Operations::both_windows;
   }
 };
 
-/// Parameter `window` where the call has one, else 1. Throws Error{bad_input} for a number out of range.
+/// Parameter `window` where the call has one, else 1.
 [[nodiscard]] int window_of(const Flow& flow);
 /// Operations of one repeat of this flow.
 [[nodiscard]] std::uint64_t operations_of(const Flow& flow);

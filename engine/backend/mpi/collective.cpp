@@ -14,6 +14,11 @@ namespace {
 
 using Kind = CollectiveKind;
 
+/// element_type, with what else is to be said of it.
+constexpr Parameter mpi_element_type =
+    word(element_type.name, element_type.words,
+         "of the elements; of 16 bits, sums only where MPI, by the mpi.h in use, has the type");
+
 bool adds_up(Kind kind) {
   return kind == Kind::all_reduce || kind == Kind::reduce || kind == Kind::reduce_scatter;
 }
@@ -90,33 +95,47 @@ std::vector<int> ranks_of(const Flow& flow) {
   return ranks;
 }
 
-/// This process's member, if it has one.
-class MpiCollectiveParts final : public PreparedParts {
- public:
-  MpiCollectiveParts(MpiRuntime& runtime, std::vector<int> ranks,
-                     std::unique_ptr<MpiCollectiveTransfer> member, std::uint64_t slots)
-      : runtime_(&runtime), ranks_(std::move(ranks)), member_(std::move(member)), slots_(slots) {}
+Support supports_members(const Flow& flow) {
+  static_cast<void>(CollectiveShape::of(flow));
+  const std::vector<int> ranks = ranks_of(flow);
+  if (std::set<int>(ranks.begin(), ranks.end()).size() < ranks.size())
+    return Support::no("mpi-collective has one member in each process");
+  return Support::yes();
+}
 
-  [[nodiscard]] std::vector<Transfer*> transfers() const override {
-    return member_ ? std::vector<Transfer*>{member_.get()} : std::vector<Transfer*>{};
-  }
-  [[nodiscard]] std::string export_handles() override {
-    return RankEntry{runtime_->rank(), runtime_->size(), slots_}.told();
-  }
-  void import_handles(const std::vector<std::string>& exports) override {
-    const std::uint64_t slots = require_one_world(exports);
-    held_ = runtime_->hold(ranks_);
-    const MpiHandle communicator = runtime_->communicator(ranks_);
-    if (member_) member_->connect(slots, communicator);
-  }
+std::vector<FlowPart> member_parts(const Flow& flow) {
+  std::vector<FlowPart> parts = collective_parts(flow);
+  // MPI_Bcast has one buffer: out of place, the root's output is nowhere.
+  if (CollectiveShape::of(flow).kind == CollectiveKind::broadcast && parts.front().source)
+    parts.front().destination.reset();
+  return parts;
+}
 
- private:
-  MpiRuntime* runtime_;
-  std::vector<int> ranks_;
-  std::unique_ptr<MpiCollectiveTransfer> member_;
-  std::uint64_t slots_;
-  std::shared_ptr<void> held_;
-};
+/// This process's member; null where it has none.
+std::unique_ptr<MpiCollectiveTransfer> own_member(MpiContext& context, const Flow& flow,
+                                                  const std::vector<LocalPart>& own) {
+  if (own.empty()) return nullptr;
+  const LocalPart& part = own.front();
+  const Endpoint& where = flow.members.at(part.index);
+  MpiRuntime& runtime = context.runtime(where.device);
+  context.require_taken(where);
+  const MpiMember member{static_cast<int>(part.index), context.caller(where.device), part.arenas};
+  return std::make_unique<MpiCollectiveTransfer>(runtime, CollectiveShape::of(flow), member);
+}
+
+std::unique_ptr<PreparedParts> assemble_members(MpiContext& context, const Flow& flow,
+                                                const std::vector<LocalPart>& own) {
+  std::unique_ptr<MpiCollectiveTransfer> member = own_member(context, flow, own);
+  MpiRuntime& runtime = context.library().runtime();
+  const auto connect = [&runtime, ranks = ranks_of(flow), at = member.get(),
+                        held = std::shared_ptr<void>()](std::uint64_t slots) mutable {
+    held = runtime.hold(ranks);  // as long as these parts live
+    const MpiHandle communicator = runtime.communicator(ranks);
+    if (at != nullptr) at->connect(slots, communicator);
+  };
+  const std::uint64_t slots = own.empty() ? 0 : own.front().arenas.rotation.slots;
+  return std::make_unique<MpiParts>(runtime, std::move(member), slots, connect);
+}
 
 }  // namespace
 
@@ -146,22 +165,7 @@ void MpiCollectiveTransfer::connect(std::uint64_t slots, MpiHandle communicator)
   communicator_ = communicator;
   from_ = slots_of(arenas.source, arenas.rotation.stride, slots);
   to_ = slots_of(arenas.destination, arenas.rotation.stride, slots);
-  check_.emplace(shape_, member_.index, arenas);
-}
-
-void MpiCollectiveTransfer::arm(std::uint64_t seed) {
-  restart();
-  check_->arm(seed);
-}
-
-void MpiCollectiveTransfer::restore() { check_->restore(done()); }
-
-std::optional<Mismatch> MpiCollectiveTransfer::verify(std::uint64_t seed) const {
-  return check_->verify(seed, done());
-}
-
-Bytes MpiCollectiveTransfer::verified_bytes() const {
-  return member_.arenas.destination == nullptr ? 0 : check_->verified_bytes(done());
+  set_check(std::make_unique<CollectiveCheck>(shape_, member_.index, arenas));
 }
 
 std::optional<Span> MpiCollectiveTransfer::make_calls(std::uint64_t first, std::uint64_t repeats) noexcept {
@@ -220,52 +224,29 @@ int MpiCollectiveTransfer::call(std::uint64_t index) const noexcept {
   return 0;
 }
 
-Quantity MpiCollective::quantity_of(const Flow& flow) const {
-  return CollectiveShape::of(flow).kind == CollectiveKind::barrier ? Quantity::latency : Quantity::bandwidth;
-}
-
-std::map<std::string, std::string> MpiCollective::parameters() const {
-  std::map<std::string, std::string> all;
-  for (const Parameter& one : collective_parameters()) all.emplace(one.name, one.line());
-  all["type"] += "; of 16 bits, sums only where MPI, by the mpi.h in use, has the type";
-  return all;
-}
-
-Support MpiCollective::supports(const Flow& flow) const {
-  static_cast<void>(CollectiveShape::of(flow));
-  const std::vector<int> ranks = ranks_of(flow);
-  if (std::set<int>(ranks.begin(), ranks.end()).size() < ranks.size())
-    return Support::no("mpi-collective has one member in each process");
-  return Support::yes();
-}
-
-std::vector<FlowPart> MpiCollective::parts(const Flow& flow) const {
-  std::vector<FlowPart> parts = collective_parts(flow);
-  // MPI_Bcast has one buffer: out of place, the root's output is nowhere.
-  if (CollectiveShape::of(flow).kind == CollectiveKind::broadcast && parts.front().source)
-    parts.front().destination.reset();
-  return parts;
-}
-
-std::unique_ptr<PreparedParts> MpiCollective::assemble(const Flow& flow,
-                                                       const std::vector<LocalPart>& own) const {
-  if (own.empty())
-    return std::make_unique<MpiCollectiveParts>(context().library().runtime(), ranks_of(flow), nullptr, 0);
-  const LocalPart& part = own.front();
-  const Endpoint& where = flow.members.at(part.index);
-  MpiRuntime& runtime = context().runtime(where.device);
-  context().require_taken(where);
-  const MpiMember member{static_cast<int>(part.index), context().caller(where.device), part.arenas};
-  return std::make_unique<MpiCollectiveParts>(
-      runtime, ranks_of(flow),
-      std::make_unique<MpiCollectiveTransfer>(runtime, CollectiveShape::of(flow), member),
-      part.arenas.rotation.slots);
-}
-
-Bytes MpiCollective::rotation_bytes(const Flow& flow) const {
-  std::vector<DeviceId> devices;
-  for (const Endpoint& member : flow.members) devices.push_back(member.device);
-  return context().rotation_bytes(devices);
+Method mpi_collective(const std::shared_ptr<MpiContext>& context) {
+  return {.spec = {"mpi-collective", "collectives of several processes by MPI, loaded at run time",
+                   Quantity::bandwidth, mpi_collective_traits},
+          .parameters = {collective_kind, mpi_element_type, in_place},
+          .available = [context] { return context->library().available(); },
+          .supports = supports_members,
+          .quantity_of =
+              [](const Flow& flow) {
+                const bool barrier =
+                    flow.parameters.choice<CollectiveKind>(collective_kind) == CollectiveKind::barrier;
+                return barrier ? Quantity::latency : Quantity::bandwidth;
+              },
+          .rotation_bytes =
+              [context](const Flow& flow) {
+                std::vector<DeviceId> devices;
+                for (const Endpoint& member : flow.members) devices.push_back(member.device);
+                return context->rotation_bytes(devices);
+              },
+          .parts = member_parts,
+          .assemble =
+              [context](const Flow& flow, const std::vector<LocalPart>& own) {
+                return assemble_members(*context, flow, own);
+              }};
 }
 
 }  // namespace linkscope::mpi

@@ -5,14 +5,14 @@
 #include <memory>
 #include <optional>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "backend/mpi/call.hpp"
-#include "backend/mpi/mpi_method.hpp"
+#include "backend/mpi/context.hpp"
 #include "backend/mpi/mpi_transfer.hpp"
 #include "model/flow_part.hpp"
 #include "model/message_check.hpp"
+#include "model/method.hpp"
 
 namespace linkscope::mpi {
 
@@ -33,13 +33,8 @@ class EndTransfer final : public MpiTransfer {
   /// Before anything else: the slots that both ends have, and who the other one is. Collective over the communicator.
   /// Throws Error{broken}.
   void connect(std::uint64_t slots, MpiHandle communicator, int peer, Tags tags);
-  /// Withdraws the window of a one-sided call: collective over the communicator. Without it the window stays.
-  void withdraw();
-
-  void arm(std::uint64_t seed) override;
-  [[nodiscard]] std::optional<Mismatch> verify(std::uint64_t seed) const override;
-  [[nodiscard]] Bytes verified_bytes() const override;
-  void flush() override;
+  /// Withdraws the window of a one-sided call, which stays otherwise.
+  void finish() override;
   [[nodiscard]] std::vector<std::string> notes() const override;
 
  protected:
@@ -49,31 +44,15 @@ class EndTransfer final : public MpiTransfer {
   [[nodiscard]] bool barrier_failed() noexcept;
   [[nodiscard]] std::optional<Span> timed_loop(std::uint64_t first, std::uint64_t repeats) noexcept;
   [[nodiscard]] std::optional<Span> one_sided(std::uint64_t first, std::uint64_t repeats) noexcept;
-  [[nodiscard]] std::uint64_t messages() const {
-    return done() * static_cast<std::uint64_t>(arguments_.depth);
-  }
 
   const Call* call_;
   End end_;
   CallArguments arguments_;
   std::vector<std::byte> requests_;
-  std::optional<MessageCheck> check_;  ///< nothing of messages without bytes
 };
 
-/// The sender's process and the receiver's each have a part; one CPU thread beside each end's memory calls MPI.
-class MpiMessage final : public MpiMethod {
- public:
-  explicit MpiMessage(std::shared_ptr<MpiContext> context)
-      : MpiMethod(std::move(context), {"mpi", "messages between two processes by MPI, loaded at run time",
-                                       Quantity::bandwidth, mpi_traits}) {}
-
-  [[nodiscard]] Quantity quantity_of(const Flow& flow) const override;
-  [[nodiscard]] std::map<std::string, std::string> parameters() const override;
-  [[nodiscard]] Support supports(const Flow& flow) const override;
-  [[nodiscard]] std::vector<FlowPart> parts(const Flow& flow) const override;
-  [[nodiscard]] std::unique_ptr<PreparedParts> assemble(const Flow& flow,
-                                                        const std::vector<LocalPart>& own) const override;
-  [[nodiscard]] Bytes rotation_bytes(const Flow& flow) const override;
-};
+/// The row of method `mpi`. The sender's process and the receiver's each have a part; one CPU thread beside each end's
+/// memory calls MPI.
+[[nodiscard]] Method mpi_message(const std::shared_ptr<MpiContext>& context);
 
 }  // namespace linkscope::mpi

@@ -2,13 +2,16 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "backend/host/stamped_transfer.hpp"
 #include "backend/mpi/mpi_runtime.hpp"
+#include "model/flow_part.hpp"
 #include "model/gpu_runtime.hpp"
 
 namespace linkscope::mpi {
@@ -30,6 +33,8 @@ class MpiTransfer : public host::StampedTransfer {
   [[nodiscard]] host::Worker* own_worker() override { return runtime_->worker(); }
   /// Throws Error{broken} with MPI's words, or the GPU vendor's.
   void rethrow() override;
+  /// Takes back what the partners have made together: collective over them (PreparedParts::finish).
+  virtual void finish() {}
   /// Which library it was.
   [[nodiscard]] std::vector<std::string> notes() const override;
 
@@ -53,6 +58,36 @@ class MpiTransfer : public host::StampedTransfer {
   int code_ = 0;
   const char* call_ = "";
   int gpu_code_ = 0;
+};
+
+/// This process's part of a flow by MPI, if it has one; it meets the other processes either way.
+class MpiParts final : public PreparedParts {
+ public:
+  /// Connects the part with its partners, with as many slots as all of them have. Collective over all processes.
+  using Connect = std::function<void(std::uint64_t slots)>;
+
+  /// `slots`: of the part's arenas; 0 where there is none.
+  MpiParts(MpiRuntime& runtime, std::unique_ptr<MpiTransfer> part, std::uint64_t slots, Connect connect)
+      : runtime_(&runtime), part_(std::move(part)), slots_(slots), connect_(std::move(connect)) {}
+
+  [[nodiscard]] std::vector<Transfer*> transfers() const override {
+    return part_ ? std::vector<Transfer*>{part_.get()} : std::vector<Transfer*>{};
+  }
+  [[nodiscard]] std::string export_handles() override {
+    return RankEntry{runtime_->rank(), runtime_->size(), slots_}.told();
+  }
+  void import_handles(const std::vector<std::string>& exports) override {
+    connect_(require_one_world(exports));
+  }
+  void finish() override {
+    if (part_) part_->finish();
+  }
+
+ private:
+  MpiRuntime* runtime_;
+  std::unique_ptr<MpiTransfer> part_;
+  std::uint64_t slots_;
+  Connect connect_;
 };
 
 }  // namespace linkscope::mpi

@@ -1,12 +1,11 @@
-// Which call a collective is, for each of its members.
-#include "backend/xccl/collective.hpp"
-
+// xccl-collective: which call a collective is, for each of its members.
 #include <algorithm>
-#include <map>
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "backend/xccl/group_calls.hpp"
+#include "backend/xccl/methods.hpp"
 #include "base/error.hpp"
 #include "model/collective.hpp"
 #include "model/collective_check.hpp"
@@ -36,181 +35,98 @@ RankDevices members_of(const Flow& flow) {
   return members;
 }
 
-/// The members of one process.
-class CollectiveCalls final : public GroupCalls {
- public:
-  CollectiveCalls(std::shared_ptr<XcclContext> context, const CallOptions& form, const CollectiveShape& shape,
-                  RankDevices members, const std::vector<LocalPart>& own)
-      : GroupCalls(std::move(context), form), shape_(shape), members_(std::move(members)) {
-    for (const LocalPart& part : own) own_[members_[part.index].device] = part;
-  }
-
-  void identify(const UniqueId& id) { id_ = id; }
-  [[nodiscard]] std::vector<std::string> notes() const override;
-  [[nodiscard]] TransferFacts facts() const override {
-    TransferFacts facts = GroupCalls::facts();
-    shape_.state_in(facts);
-    return facts;
-  }
-
- private:
-  [[nodiscard]] std::shared_ptr<Communicator> connect() override {
-    const int rank = members_[own_.begin()->second.index].rank;
-    return context().communicators().lease(members_, rank, id_);
-  }
-  [[nodiscard]] std::vector<int> devices() const override {
-    std::vector<int> devices;
-    for (const auto& [device, part] : own_) devices.push_back(device);
-    return devices;
-  }
-  [[nodiscard]] std::vector<const Buffer*> buffers(int device) const override;
-  void call(Communicator& communicator, const gpu::DeviceStream& stream, std::uint64_t turn) override;
-
-  /// Where one member's call reads and writes: in place the input is where the output shall be.
-  struct CallBuffers {
-    const std::byte* from = nullptr;
-    std::byte* to = nullptr;
-  };
-  [[nodiscard]] CallBuffers ends(const LocalPart& part, std::uint64_t turn) const;
-  void send_to_all(const XcclLibrary& library, Comm* comm, const CallBuffers& ends, Stream stream) const;
-  [[nodiscard]] Bytes block() const { return shape_.bytes / static_cast<Bytes>(shape_.members); }
-
-  CollectiveShape shape_;
-  RankDevices members_;
-  std::map<int, LocalPart> own_;  ///< by device
-  UniqueId id_{};
+/// Where one member's call reads and writes: in place the input is where the output shall be.
+struct CallBuffers {
+  const std::byte* from = nullptr;
+  std::byte* to = nullptr;
 };
 
-std::vector<const Buffer*> CollectiveCalls::buffers(int device) const {
-  const Arenas& arenas = own_.at(device).arenas;
-  std::vector<const Buffer*> buffers{arenas.source, arenas.destination};
-  std::erase(buffers, nullptr);
-  return buffers;
-}
-
-CollectiveCalls::CallBuffers CollectiveCalls::ends(const LocalPart& part, std::uint64_t turn) const {
+CallBuffers buffers_of(const CollectiveShape& shape, const LocalPart& part, std::uint64_t turn) {
   const Arenas& arenas = part.arenas;
   const Bytes at = turn % arenas.rotation.slots * arenas.rotation.stride;
   if (arenas.destination == nullptr) return {arenas.source->data() + at, nullptr};
   std::byte* const to = arenas.destination->data() + at;
   const int index = static_cast<int>(part.index);
-  if (arenas.source == nullptr) return {to + shape_.input_offset(index), to + shape_.output_offset(index)};
+  if (arenas.source == nullptr) return {to + shape.input_offset(index), to + shape.output_offset(index)};
   return {arenas.source->data() + at, to};
 }
 
-void CollectiveCalls::call(Communicator& communicator, const gpu::DeviceStream& stream, std::uint64_t turn) {
-  const XcclLibrary& library = communicator.library();
-  const Api& api = library.api();
-  Comm* const comm = communicator.handle(stream.device);
-  const CallBuffers at = ends(own_.at(stream.device), turn);
-  const DataType type = data_type(shape_.type);
-  const std::size_t all = shape_.bytes / shape_.element_bytes();
-  const std::size_t share = block() / shape_.element_bytes();
+Bytes block_of(const CollectiveShape& shape) { return shape.bytes / static_cast<Bytes>(shape.members); }
+
+/// All-to-all of libraries that have no call for it.
+void send_to_all(const CollectiveShape& shape, const CallSite& site, const CallBuffers& at) {
+  const DataType type = data_type(shape.type);
+  const std::size_t share = block_of(shape) / shape.element_bytes();
+  Group group(site.communicator.library());
+  for (int peer = 0; peer < shape.members; ++peer) {
+    const Bytes offset = static_cast<Bytes>(peer) * block_of(shape);
+    site.check(site.api().send(at.from + offset, share, type, peer, site.comm, site.stream), "ncclSend");
+    site.check(site.api().recv(at.to + offset, share, type, peer, site.comm, site.stream), "ncclRecv");
+  }
+  group.end();
+}
+
+/// Makes the call of one member.
+void call(const CollectiveShape& shape, const LocalPart& part, const CallSite& site) {
+  const Api& api = site.api();
+  Comm* const comm = site.comm;
+  Stream stream = site.stream;
+  const CallBuffers at = buffers_of(shape, part, site.turn);
+  const DataType type = data_type(shape.type);
+  const std::size_t all = shape.bytes / shape.element_bytes();
+  const std::size_t share = block_of(shape) / shape.element_bytes();
   constexpr Reduction sum = Reduction::sum;
-  switch (shape_.kind) {
+  switch (shape.kind) {
     case CollectiveKind::all_reduce:
-      library.check(api.all_reduce(at.from, at.to, all, type, sum, comm, stream.stream), "ncclAllReduce");
+      site.check(api.all_reduce(at.from, at.to, all, type, sum, comm, stream), "ncclAllReduce");
       return;
     case CollectiveKind::reduce:
-      library.check(api.reduce(at.from, at.to, all, type, sum, root, comm, stream.stream), "ncclReduce");
+      site.check(api.reduce(at.from, at.to, all, type, sum, root, comm, stream), "ncclReduce");
       return;
     case CollectiveKind::broadcast:
-      library.check(api.broadcast(at.from, at.to, all, type, root, comm, stream.stream), "ncclBroadcast");
+      site.check(api.broadcast(at.from, at.to, all, type, root, comm, stream), "ncclBroadcast");
       return;
     case CollectiveKind::reduce_scatter:
-      library.check(api.reduce_scatter(at.from, at.to, share, type, sum, comm, stream.stream),
-                    "ncclReduceScatter");
+      site.check(api.reduce_scatter(at.from, at.to, share, type, sum, comm, stream), "ncclReduceScatter");
       return;
     case CollectiveKind::all_gather:
-      library.check(api.all_gather(at.from, at.to, share, type, comm, stream.stream), "ncclAllGather");
+      site.check(api.all_gather(at.from, at.to, share, type, comm, stream), "ncclAllGather");
       return;
     case CollectiveKind::all_to_all:
-      if (api.all_to_all == nullptr) return send_to_all(library, comm, at, stream.stream);
-      library.check(api.all_to_all(at.from, at.to, share, type, comm, stream.stream), "ncclAlltoAll");
+      if (api.all_to_all == nullptr) return send_to_all(shape, site, at);
+      site.check(api.all_to_all(at.from, at.to, share, type, comm, stream), "ncclAlltoAll");
       return;
     case CollectiveKind::barrier:
       throw Error(Fault::unsupported, "xccl has no barrier");
   }
 }
 
-/// All-to-all of libraries that have no call for it.
-void CollectiveCalls::send_to_all(const XcclLibrary& library, Comm* comm, const CallBuffers& ends,
-                                  Stream stream) const {
-  const DataType type = data_type(shape_.type);
-  const std::size_t share = block() / shape_.element_bytes();
-  Group group(library);
-  for (int peer = 0; peer < shape_.members; ++peer) {
-    const Bytes offset = static_cast<Bytes>(peer) * block();
-    library.check(library.api().send(ends.from + offset, share, type, peer, comm, stream), "ncclSend");
-    library.check(library.api().recv(ends.to + offset, share, type, peer, comm, stream), "ncclRecv");
+std::unique_ptr<PreparedParts> assemble_collective(const std::shared_ptr<XcclContext>& context,
+                                                   const Flow& flow, const std::vector<LocalPart>& own) {
+  const int namer = flow.members.front().rank;
+  if (own.empty()) return std::make_unique<XcclParts>(context, nullptr, namer, false);
+  const CollectiveShape shape = CollectiveShape::of(flow);
+  const auto calls = std::make_shared<GroupCalls>(context, CallOptions::of(flow.parameters), CallsOfGpu::one);
+  const RankDevices members = members_of(flow);
+  calls->set_members(members);
+  if (shape.kind == CollectiveKind::all_to_all)
+    calls->add_note(context->library().api().all_to_all == nullptr ? "by ncclSend and ncclRecv"
+                                                                   : "by ncclAlltoAll");
+  TransferFacts facts = calls->facts();
+  shape.state_in(facts);
+  auto parts = std::make_unique<XcclParts>(context, calls, namer, own.front().index == 0);
+  for (const LocalPart& part : own) {
+    const int index = static_cast<int>(part.index);
+    const RankDevice& here = members[part.index];
+    calls->add(here, part.arenas, [shape, part](const CallSite& site) { call(shape, part, site); });
+    parts->add(std::make_unique<GroupTransfer>(
+        calls, here.device, part.arenas.rotation.slots, facts,
+        std::make_unique<CollectiveCheck>(shape, index, part.arenas, shape.output_offset(index))));
   }
-  group.end();
+  return parts;
 }
 
-std::vector<std::string> CollectiveCalls::notes() const {
-  std::vector<std::string> found = GroupCalls::notes();
-  if (shape_.kind == CollectiveKind::all_to_all)
-    found.emplace_back(context().library().api().all_to_all == nullptr ? "by ncclSend and ncclRecv"
-                                                                       : "by ncclAlltoAll");
-  return found;
-}
-
-/// One member.
-using CollectivePart = CheckedGroupTransfer<CollectiveCheck>;
-
-class XcclCollectiveParts final : public PreparedParts {
- public:
-  XcclCollectiveParts(std::shared_ptr<XcclContext> context, const Flow& flow,
-                      const std::vector<LocalPart>& own)
-      : context_(std::move(context)),
-        first_rank_(flow.members.front().rank),
-        has_first_(!own.empty() && own.front().index == 0) {
-    if (own.empty()) return;
-    const CollectiveShape shape = CollectiveShape::of(flow);
-    calls_ = std::make_shared<CollectiveCalls>(context_, CallOptions::of(flow.parameters), shape,
-                                               members_of(flow), own);
-    for (const LocalPart& part : own) {
-      const int index = static_cast<int>(part.index);
-      parts_.push_back(std::make_unique<CollectivePart>(
-          calls_, flow.members[part.index].device.index, part.arenas.rotation.slots,
-          CollectiveCheck(shape, index, part.arenas, shape.output_offset(index))));
-    }
-  }
-
-  [[nodiscard]] std::vector<Transfer*> transfers() const override {
-    std::vector<Transfer*> all;
-    for (const auto& part : parts_) all.push_back(part.get());
-    return all;
-  }
-  [[nodiscard]] std::string export_handles() override {
-    return has_first_ ? text_of(context_->communicators().export_handles()) : std::string();
-  }
-  void import_handles(const std::vector<std::string>& exports) override {
-    context_->communicators().next_wish();
-    if (calls_ != nullptr) calls_->identify(read_id(exports.at(static_cast<std::size_t>(first_rank_))));
-  }
-  void finish() override {
-    if (calls_ != nullptr) calls_->finish();
-  }
-
- private:
-  std::shared_ptr<XcclContext> context_;
-  int first_rank_;
-  bool has_first_;
-  std::shared_ptr<CollectiveCalls> calls_;
-  std::vector<std::unique_ptr<CollectivePart>> parts_;
-};
-
-}  // namespace
-
-std::map<std::string, std::string> XcclCollective::parameters() const {
-  std::map<std::string, std::string> all;
-  for (const Parameter& one : collective_parameters()) all.emplace(one.name, one.line());
-  all.merge(form_parameters());
-  return all;
-}
-
-Support XcclCollective::supports(const Flow& flow) const {
+Support supports_collective(const XcclContext& context, const Flow& flow) {
   const CollectiveShape shape = CollectiveShape::of(flow);
   if (shape.kind == CollectiveKind::barrier)
     return Support::no("xccl has no barrier: a reduction of one element is none");
@@ -228,20 +144,29 @@ Support XcclCollective::supports(const Flow& flow) const {
   std::sort(members.begin(), members.end());
   if (std::adjacent_find(members.begin(), members.end()) != members.end())
     return Support::no("a GPU can be one member only of the library's communicators");
-  return has_form(flow);
+  return CallOptions::of(flow.parameters).supported_by(context.library());
 }
 
-std::vector<FlowPart> XcclCollective::parts(const Flow& flow) const { return collective_parts(flow); }
+}  // namespace
 
-std::unique_ptr<PreparedParts> XcclCollective::assemble(const Flow& flow,
-                                                        const std::vector<LocalPart>& own) const {
-  return std::make_unique<XcclCollectiveParts>(context(), flow, own);
-}
-
-std::vector<DeviceId> XcclCollective::gpus(const Flow& flow) const {
-  std::vector<DeviceId> gpus;
-  for (const Endpoint& member : flow.members) gpus.push_back(member.device);
-  return gpus;
+Method xccl_collective(const std::shared_ptr<XcclContext>& context) {
+  return {.spec = {"xccl-collective", "collectives by the vendor's library (NCCL, RCCL)", Quantity::bandwidth,
+                   xccl_traits},
+          .parameters = {collective_kind, element_type, in_place, form_parameter, recorded_parameter,
+                         launch_parameter, registered_parameter},
+          .available = [context] { return context->available(); },
+          .supports = [context](const Flow& flow) { return supports_collective(*context, flow); },
+          .rotation_bytes =
+              [context](const Flow& flow) {
+                std::vector<DeviceId> gpus;
+                for (const Endpoint& member : flow.members) gpus.push_back(member.device);
+                return rotation_bytes(*context, flow, gpus);
+              },
+          .parts = collective_parts,
+          .assemble =
+              [context](const Flow& flow, const std::vector<LocalPart>& own) {
+                return assemble_collective(context, flow, own);
+              }};
 }
 
 }  // namespace linkscope::xccl

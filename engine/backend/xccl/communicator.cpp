@@ -103,7 +103,7 @@ UniqueId read_id(const std::string& text) {
   return id;
 }
 
-UniqueId Communicators::export_handles() {
+UniqueId Communicators::offered_id() {
   if (spare_ == nullptr) {
     auto made = std::make_unique<UniqueId>();
     library_->check(library_->api().get_unique_id(made.get()), "ncclGetUniqueId");

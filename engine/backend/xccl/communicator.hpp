@@ -82,7 +82,7 @@ class Communicators {
       : library_(std::move(library)), context_(std::move(context)) {}
 
   /// An identifier for a communicator that may be needed; the same until it is used.
-  [[nodiscard]] UniqueId export_handles();
+  [[nodiscard]] UniqueId offered_id();
   /// Counts a case's wish for one; called by all processes alike, whether they are among the members or not. Whatever
   /// the last few cases have not wanted is ended here, by all its members at the same time, as the library demands.
   void next_wish();

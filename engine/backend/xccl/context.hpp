@@ -13,7 +13,7 @@
 
 namespace linkscope::xccl {
 
-class GroupedMessages;
+class GroupCalls;
 
 class XcclContext {
  public:
@@ -29,14 +29,15 @@ class XcclContext {
   [[nodiscard]] std::map<std::string, std::string> versions() const;
   /// What rows are to say of the library: XcclLibrary::note() with what the GPUs report.
   [[nodiscard]] std::string note() const;
-  /// What the messages of the case at hand have in common; see GroupedMessages::of().
-  [[nodiscard]] std::weak_ptr<GroupedMessages>& exchange(Role role) { return exchanges_[role]; }
+  /// The group that messages of this role join: flows of a case are assembled one after another, and the first that is
+  /// armed closes it. Gone with the last of its messages.
+  [[nodiscard]] std::weak_ptr<GroupCalls>& taking_messages(Role role) { return taking_messages_[role]; }
 
  private:
   std::shared_ptr<gpu::GpuContext> gpus_;
   std::shared_ptr<const XcclLibrary> library_;
   Communicators communicators_;
-  std::map<Role, std::weak_ptr<GroupedMessages>> exchanges_;
+  std::map<Role, std::weak_ptr<GroupCalls>> taking_messages_;
 };
 
 }  // namespace linkscope::xccl

@@ -7,6 +7,7 @@
 #include <optional>
 #include <utility>
 
+#include "backend/gpu/gpu_method.hpp"
 #include "backend/gpu/vendor/check.hpp"
 #include "base/error.hpp"
 
@@ -22,8 +23,36 @@ constexpr std::uint64_t launches_held = 16;
 
 }  // namespace
 
-GroupCalls::GroupCalls(std::shared_ptr<XcclContext> context, const CallOptions& form)
-    : context_(std::move(context)), form_(form) {}
+CallOptions CallOptions::of(const Parameters& parameters) {
+  enum class Form { eager, graph };
+  const bool graph = parameters.choice<Form>(form_parameter) == Form::graph;
+  return {graph ? static_cast<std::uint64_t>(parameters.number(recorded_parameter)) : 0,
+          parameters.choice<gpu::LaunchThreads>(launch_parameter),
+          parameters.choice<Registered>(registered_parameter)};
+}
+
+Support CallOptions::supported_by(const XcclLibrary& library) const {
+  return registered == Registered::yes ? library.registers() : Support::yes();
+}
+
+Bytes rotation_bytes(const XcclContext& context, const Flow& flow, const std::vector<DeviceId>& gpus) {
+  return CallOptions::of(flow.parameters).graph() ? 0 : gpu::rotation_bytes_of(*context.gpus(), gpus);
+}
+
+Registration::Registration(std::shared_ptr<Communicator> communicator, int device, const Buffer& buffer)
+    : communicator_(std::move(communicator)),
+      device_(device),
+      comm_(communicator_->handle(device)),
+      handle_(communicator_->library().register_buffer(comm_, buffer.data(), buffer.bytes())) {}
+
+/// A communicator that was given up has forgotten its buffers.
+Registration::~Registration() {
+  if (communicator_->broken() || !still_answers(device_)) return;
+  static_cast<void>(communicator_->library().api().comm_deregister(comm_, handle_));
+}
+
+GroupCalls::GroupCalls(std::shared_ptr<XcclContext> context, const CallOptions& form, CallsOfGpu grouping)
+    : context_(std::move(context)), form_(form), grouping_(grouping) {}
 
 /// Where a case fails, it fails in every process, but not every one sees the communicator broken: all give it up.
 GroupCalls::~GroupCalls() {
@@ -32,10 +61,20 @@ GroupCalls::~GroupCalls() {
   if (form_.graph() && communicator_ != nullptr) communicator_->forget_graph();
 }
 
+void GroupCalls::add(const RankDevice& member, const Arenas& arenas, MakeCall call) {
+  rank_ = member.rank;
+  DeviceShare& share = shares_[member.device];
+  share.calls.push_back(std::move(call));
+  for (const Buffer* buffer : {arenas.source, arenas.destination}) {
+    if (buffer != nullptr) share.buffers.push_back(buffer);
+  }
+}
+
 std::vector<std::string> GroupCalls::notes() const {
   std::vector<std::string> found{context_->note()};
   if (form_.registered == Registered::yes)
     found.emplace_back("buffers registered with the communicator (ncclCommRegister)");
+  found.insert(found.end(), further_notes_.begin(), further_notes_.end());
   return found;
 }
 
@@ -45,6 +84,7 @@ TransferFacts GroupCalls::facts() const {
   facts.max_repeats = std::max<std::uint64_t>(
       1, std::min(form_.graph() ? launches_held : calls_held, calls_held / facts.operations));
   facts.max_calls_in_batch = std::numeric_limits<std::uint64_t>::max();
+  if (grouping_ == CallsOfGpu::group) facts.call_group = "xccl";
   return facts;
 }
 
@@ -62,12 +102,10 @@ std::uint64_t GroupCalls::turns(int device) const {
 /// likewise: never behind a closed gate. Buffers are registered only once the calls before have freed what graphs that
 /// are gone held: the library would take such a buffer for an old one that lay at its address.
 void GroupCalls::set_up() {
-  communicator_ = connect();
+  communicator_ = context_->communicators().lease(members_, rank_, id_);
   std::vector<gpu::DeviceStream> streams;
-  for (const int device : devices()) {
-    shares_[device];
+  for (const auto& [device, share] : shares_)
     streams.push_back({device, context_->gpus()->service_stream(device)});
-  }
   try {
     rehearse(streams, communicator_->calls_until_settled());
     communicator_->settle();
@@ -84,11 +122,11 @@ void GroupCalls::set_up() {
 }
 
 void GroupCalls::register_buffers() {
-  Group group(
-      communicator_->library());  // a call that all members make, as of windows, returns in no other way
-  for (const int device : devices()) {
+  // A call that all members make, as windows need, returns in no other way.
+  Group group(communicator_->library());
+  for (const auto& [device, share] : shares_) {
     context_->gpus()->use(device);
-    for (const Buffer* buffer : buffers(device)) registrations_.emplace_back(communicator_, device, *buffer);
+    for (const Buffer* buffer : share.buffers) registrations_.emplace_back(communicator_, device, *buffer);
   }
   group.end();
 }
@@ -119,7 +157,14 @@ void GroupCalls::record(const std::vector<gpu::DeviceStream>& streams) {
 void GroupCalls::call_once(const std::vector<gpu::DeviceStream>& streams) {
   std::optional<Group> group;  // one GPU's calls go out without, as in nccl-tests -t
   if (streams.size() > 1) group.emplace(communicator_->library());
-  for (const gpu::DeviceStream& one : streams) call(*communicator_, one, shares_.at(one.device).done);
+  for (const gpu::DeviceStream& one : streams) {
+    const DeviceShare& share = shares_.at(one.device);
+    const CallSite site{*communicator_, communicator_->handle(one.device), one.stream, share.done};
+    std::optional<Group> of_gpu;
+    if (grouping_ == CallsOfGpu::group) of_gpu.emplace(communicator_->library());
+    for (const MakeCall& call : share.calls) call(site);
+    if (of_gpu) of_gpu->end();
+  }
   if (group) group->end();
   for (const gpu::DeviceStream& one : streams) ++shares_.at(one.device).done;
 }
@@ -131,7 +176,7 @@ void GroupCalls::enqueue(const std::vector<gpu::DeviceStream>& streams, std::uin
       continue;
     }
     for (const gpu::DeviceStream& one : streams) {
-      DeviceProgress& share = shares_.at(one.device);
+      DeviceShare& share = shares_.at(one.device);
       share.graph.launch(one.stream);
       ++share.done;
     }
@@ -146,9 +191,10 @@ void GroupCalls::give_up() noexcept {
   if (communicator_ != nullptr) communicator_->abort();
 }
 
-GroupTransfer::GroupTransfer(std::shared_ptr<GroupCalls> calls, int device, std::uint64_t slots)
-    : calls_(std::move(calls)), device_(device), slots_(slots) {
-  own_facts() = calls_->facts();
+GroupTransfer::GroupTransfer(std::shared_ptr<GroupCalls> calls, int device, std::uint64_t slots,
+                             const TransferFacts& facts, std::unique_ptr<Check> check)
+    : calls_(std::move(calls)), device_(device), slots_(slots), check_(std::move(check)) {
+  own_facts() = facts;
 }
 
 void GroupTransfer::enqueue(gpuStream_t stream, std::uint64_t repeats) {
@@ -157,18 +203,30 @@ void GroupTransfer::enqueue(gpuStream_t stream, std::uint64_t repeats) {
 
 void GroupTransfer::arm(std::uint64_t seed) {
   calls_->begin(device_);
-  arm_buffers(seed);
+  check_->arm(seed);
 }
 
 std::optional<Mismatch> GroupTransfer::verify(std::uint64_t seed) const {
   calls_->watch();
-  return verify_buffers(seed, slots_touched());
+  return check_->verify(seed, slots_touched());
 }
-
-Bytes GroupTransfer::verified_bytes() const { return verified_bytes(slots_touched()); }
 
 std::uint64_t GroupTransfer::slots_touched() const { return std::min(slots_, calls_->turns(device_)); }
 
-std::vector<std::string> GroupTransfer::notes() const { return calls_->notes(); }
+std::vector<Transfer*> XcclParts::transfers() const {
+  std::vector<Transfer*> all;
+  for (const auto& part : parts_) all.push_back(part.get());
+  return all;
+}
+
+std::string XcclParts::export_handles() {
+  return names_ ? text_of(context_->communicators().offered_id()) : std::string();
+}
+
+void XcclParts::import_handles(const std::vector<std::string>& exports) {
+  if (!namer_) return;
+  context_->communicators().next_wish();
+  if (calls_ != nullptr) calls_->identify(read_id(exports.at(static_cast<std::size_t>(*namer_))));
+}
 
 }  // namespace linkscope::xccl

@@ -1,7 +1,8 @@
-// GroupCalls: what one process calls of the library for a piece of work, and how it is repeated.
+// GroupCalls: what one process calls of the library for a piece of work, how it calls, and how that is repeated.
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <list>
 #include <map>
 #include <memory>
@@ -11,31 +12,115 @@
 #include <vector>
 
 #include "backend/gpu/graph/recorded_graph.hpp"
+#include "backend/gpu/multi_gpu_work.hpp"
 #include "backend/gpu/transfer.hpp"
-#include "backend/xccl/call_options.hpp"
 #include "backend/xccl/context.hpp"
-#include "backend/xccl/registration.hpp"
 #include "model/buffer.hpp"
+#include "model/flow.hpp"
+#include "model/flow_part.hpp"
 
 namespace linkscope::xccl {
 
-/// Calls of the GPUs of this process. Derive and say what one GPU calls in one transfer.
-class GroupCalls : public gpu::MultiGpuWork {
+inline constexpr Parameter form_parameter =
+    word("form", "eager|graph", "eager: a call each time; graph: calls recorded once, launched as a graph");
+inline constexpr Parameter recorded_parameter = integer(
+    "recorded", "calls that one graph holds; nccl-tests -G records its -n, which is 20 by default", 1, 64, 1);
+inline constexpr Parameter launch_parameter = word("launch", "one-thread|thread-per-gpu",
+                                                   "one-thread: one thread calls for all GPUs of the process "
+                                                   "(nccl-tests -g); thread-per-gpu: one for each (-t)");
+inline constexpr Parameter registered_parameter =
+    word("registered", "no|yes",
+         "yes: buffers are registered with the communicator before calls are measured (ncclCommRegister; "
+         "nccl-tests -R "
+         "1), which may then use them in place");
+
+/// Whether the library is told of the buffers before calls are measured.
+enum class Registered { no, yes };
+
+/// How calls of the library are made, by these four parameters.
+struct CallOptions {
+  std::uint64_t recorded = 0;  ///< calls that one graph holds; 0: eager
+  gpu::LaunchThreads launch = gpu::LaunchThreads::one_thread;
+  Registered registered = Registered::no;
+
+  static CallOptions of(const Parameters& parameters);
+  [[nodiscard]] bool graph() const { return recorded > 0; }
+  /// Whether `library` can make calls so.
+  [[nodiscard]] Support supported_by(const XcclLibrary& library) const;
+  auto operator<=>(const CallOptions&) const = default;
+};
+
+/// Bytes through which a rotated flow on these GPUs must cycle; 0 for a graph, which is recorded for one slot.
+[[nodiscard]] Bytes rotation_bytes(const XcclContext& context, const Flow& flow,
+                                   const std::vector<DeviceId>& gpus);
+
+/// Registers all of `buffer` for the calls of `device` (ncclCommRegister), and takes that back when it goes: before the
+/// buffer does.
+class Registration {
  public:
-  GroupCalls(std::shared_ptr<XcclContext> context, const CallOptions& form);
+  /// `device` is current. Throws what XcclLibrary::register_buffer() throws, and Error{broken} after
+  /// Communicator::abort().
+  Registration(std::shared_ptr<Communicator> communicator, int device, const Buffer& buffer);
+  ~Registration();
+  Registration(const Registration&) = delete;
+  Registration& operator=(const Registration&) = delete;
+
+ private:
+  std::shared_ptr<Communicator> communicator_;
+  int device_;
+  Comm* comm_;
+  void* handle_;
+};
+
+/// Whom a call is made for: this process's member of the communicator, its stream, and the number of the transfer.
+struct CallSite {
+  const Communicator& communicator;
+  Comm* comm;
+  Stream stream;
+  std::uint64_t turn;
+
+  /// The functions of the library.
+  [[nodiscard]] const Api& api() const { return communicator.library().api(); }
+  /// XcclLibrary::check().
+  void check(Result result, const char* call) const { communicator.library().check(result, call); }
+};
+
+/// Makes one GPU's call for one transfer.
+using MakeCall = std::function<void(const CallSite&)>;
+
+/// How the calls go out that one GPU makes for one transfer: a collective's by itself, a case's messages as a group, as in
+/// nccl-tests' sendrecv.
+enum class CallsOfGpu { one, group };
+
+/// Calls of the GPUs of this process, as members of one communicator. First everything is added, in every process that has
+/// members, then transfers are armed.
+class GroupCalls final : public gpu::MultiGpuWork {
+ public:
+  GroupCalls(std::shared_ptr<XcclContext> context, const CallOptions& form, CallsOfGpu grouping);
   ~GroupCalls() override;
   GroupCalls(const GroupCalls&) = delete;
   GroupCalls& operator=(const GroupCalls&) = delete;
 
   [[nodiscard]] const CallOptions& form() const { return form_; }
+  /// Members of the communicator, in their order: of all processes, which say the same.
+  void set_members(RankDevices members) { members_ = std::move(members); }
+  [[nodiscard]] const RankDevices& members() const { return members_; }
+  /// The identifier for the communicator that may have to be made.
+  void identify(const UniqueId& id) { id_ = id; }
+  /// Adds a call of this process's `member`, which reads and writes `arenas`.
+  void add(const RankDevice& member, const Arenas& arenas, MakeCall call);
+  /// Whether the first transfer has been armed.
+  [[nodiscard]] bool begun() const { return communicator_ != nullptr; }
+
+  void add_note(std::string note) { further_notes_.push_back(std::move(note)); }
   /// What rows are to say.
-  [[nodiscard]] virtual std::vector<std::string> notes() const;
+  [[nodiscard]] std::vector<std::string> notes() const;
   /// What each of its transfers states.
-  [[nodiscard]] virtual TransferFacts facts() const;
-  [[nodiscard]] gpu::LaunchThreads launch() const final { return form_.launch; }
-  void enqueue(const std::vector<gpu::DeviceStream>& streams, std::uint64_t repeats) final;
-  void watch() const final;
-  void give_up() noexcept final;
+  [[nodiscard]] TransferFacts facts() const;
+  [[nodiscard]] gpu::LaunchThreads launch() const override { return form_.launch; }
+  void enqueue(const std::vector<gpu::DeviceStream>& streams, std::uint64_t repeats) override;
+  void watch() const override;
+  void give_up() noexcept override;
 
   /// Says that the case has ended well. Without it the communicator is given up at the end.
   void finish() { finished_ = true; }
@@ -45,24 +130,12 @@ class GroupCalls : public gpu::MultiGpuWork {
   /// How many different turns `device` has taken since.
   [[nodiscard]] std::uint64_t turns(int device) const;
 
- protected:
-  [[nodiscard]] XcclContext& context() const { return *context_; }
-  /// Whether the first transfer has been armed.
-  [[nodiscard]] bool begun() const { return communicator_ != nullptr; }
-
-  /// The communicator, set up with the other processes when first asked for.
-  [[nodiscard]] virtual std::shared_ptr<Communicator> connect() = 0;
-  /// GPUs of this process that have calls to make.
-  [[nodiscard]] virtual std::vector<int> devices() const = 0;
-  /// What the calls of one of them read and write.
-  [[nodiscard]] virtual std::vector<const Buffer*> buffers(int device) const = 0;
-  /// Makes the calls of one GPU for its transfer number `turn`; as a group of their own where they are several.
-  virtual void call(Communicator& communicator, const gpu::DeviceStream& stream, std::uint64_t turn) = 0;
-
  private:
-  /// What is known of one GPU; touched by the thread alone that calls for it.
-  struct DeviceProgress {
-    std::uint64_t done = 0;  ///< transfers since begin()
+  /// What one GPU does; once transfers are armed, touched by the thread alone that calls for it.
+  struct DeviceShare {
+    std::vector<MakeCall> calls;
+    std::vector<const Buffer*> buffers;  ///< that they read and write
+    std::uint64_t done = 0;              ///< transfers since begin()
     gpu::ExecutableGraph graph;
   };
 
@@ -74,63 +147,66 @@ class GroupCalls : public gpu::MultiGpuWork {
 
   std::shared_ptr<XcclContext> context_;
   CallOptions form_;
+  CallsOfGpu grouping_;
+  RankDevices members_;
+  int rank_ = 0;  ///< this process's
+  UniqueId id_{};
+  std::vector<std::string> further_notes_;
   bool finished_ = false;
   std::shared_ptr<Communicator> communicator_;  ///< before what needs it: that goes first
   std::list<Registration> registrations_;
-  std::map<int, DeviceProgress> shares_;
+  std::map<int, DeviceShare> shares_;
 };
 
-/// One part of such work: a GPU's buffers, armed and checked; what is enqueued is its joint's.
-class GroupTransfer : public gpu::GpuTransfer {
+/// One part of such work: a GPU's buffers, armed and checked. What is enqueued is the whole work's share of that GPU.
+class GroupTransfer final : public gpu::GpuTransfer {
  public:
-  /// `slots` of its buffers that turns are taken on.
-  GroupTransfer(std::shared_ptr<GroupCalls> calls, int device, std::uint64_t slots);
+  /// `slots` of its buffers that turns are taken on. `facts`: GroupCalls::facts(), and what else holds of the part.
+  GroupTransfer(std::shared_ptr<GroupCalls> calls, int device, std::uint64_t slots,
+                const TransferFacts& facts, std::unique_ptr<Check> check);
 
-  [[nodiscard]] int device() const final { return device_; }
-  [[nodiscard]] gpu::MultiGpuWork* shared_work() final { return calls_.get(); }
-  void enqueue(gpuStream_t stream, std::uint64_t repeats) final;
-  void arm(std::uint64_t seed) final;
-  [[nodiscard]] std::optional<Mismatch> verify(std::uint64_t seed) const final;
-  [[nodiscard]] Bytes verified_bytes() const final;
-  [[nodiscard]] std::vector<std::string> notes() const final;
-
- protected:
-  virtual void arm_buffers(std::uint64_t seed) = 0;
-  [[nodiscard]] virtual std::optional<Mismatch> verify_buffers(std::uint64_t seed,
-                                                               std::uint64_t slots_touched) const = 0;
-  [[nodiscard]] virtual Bytes verified_bytes(std::uint64_t slots_touched) const = 0;
-
-  [[nodiscard]] std::uint64_t slots_touched() const;
+  [[nodiscard]] int device() const override { return device_; }
+  [[nodiscard]] gpu::MultiGpuWork* shared_work() override { return calls_.get(); }
+  void enqueue(gpuStream_t stream, std::uint64_t repeats) override;
+  void arm(std::uint64_t seed) override;
+  [[nodiscard]] std::optional<Mismatch> verify(std::uint64_t seed) const override;
+  [[nodiscard]] Bytes verified_bytes() const override { return check_->verified_bytes(slots_touched()); }
+  void restore() override { check_->restore(slots_touched()); }
+  void flush() override { check_->flush(); }
+  [[nodiscard]] std::vector<std::string> notes() const override { return calls_->notes(); }
 
  private:
+  [[nodiscard]] std::uint64_t slots_touched() const;
+
   std::shared_ptr<GroupCalls> calls_;
   int device_;
   std::uint64_t slots_;
+  std::unique_ptr<Check> check_;
 };
 
-/// The same with `Check` (CopyCheck, CollectiveCheck) for its buffers.
-template <class Check>
-class CheckedGroupTransfer final : public GroupTransfer {
+/// What one flow has in this process: its parts, in order, and its share of finding a communicator.
+class XcclParts final : public PreparedParts {
  public:
-  CheckedGroupTransfer(std::shared_ptr<GroupCalls> calls, int device, std::uint64_t slots, Check check)
-      : GroupTransfer(std::move(calls), device, slots), check_(std::move(check)) {}
+  /// `namer`: the process that names the communicator; none where another flow of the case has had it named. `names`: it is
+  /// this one. `calls` may be null in a process without parts.
+  XcclParts(std::shared_ptr<XcclContext> context, std::shared_ptr<GroupCalls> calls, std::optional<int> namer,
+            bool names)
+      : context_(std::move(context)), calls_(std::move(calls)), namer_(namer), names_(names) {}
 
-  void flush() override { check_.flush(); }
-  void restore() override {
-    if constexpr (requires { check_.restore(0); }) check_.restore(slots_touched());
+  void add(std::unique_ptr<GroupTransfer> part) { parts_.push_back(std::move(part)); }
+  [[nodiscard]] std::vector<Transfer*> transfers() const override;
+  [[nodiscard]] std::string export_handles() override;
+  void import_handles(const std::vector<std::string>& exports) override;
+  void finish() override {
+    if (calls_ != nullptr) calls_->finish();
   }
 
  private:
-  void arm_buffers(std::uint64_t seed) override { check_.arm(seed); }
-  [[nodiscard]] std::optional<Mismatch> verify_buffers(std::uint64_t seed,
-                                                       std::uint64_t slots_touched) const override {
-    return check_.verify(seed, slots_touched);
-  }
-  [[nodiscard]] Bytes verified_bytes(std::uint64_t slots_touched) const override {
-    return check_.verified_bytes(slots_touched);
-  }
-
-  Check check_;
+  std::shared_ptr<XcclContext> context_;
+  std::shared_ptr<GroupCalls> calls_;
+  std::optional<int> namer_;
+  bool names_;
+  std::vector<std::unique_ptr<GroupTransfer>> parts_;
 };
 
 }  // namespace linkscope::xccl

@@ -1,72 +1,80 @@
-// A message's parts and what each checks.
-#include "backend/xccl/message.hpp"
-
-#include <string>
+// xccl: a message's parts, and the calls that all messages of a case make together.
+#include <algorithm>
+#include <memory>
+#include <optional>
+#include <utility>
 #include <vector>
 
-#include "backend/xccl/grouped_messages.hpp"
+#include "backend/xccl/group_calls.hpp"
+#include "backend/xccl/methods.hpp"
 #include "base/error.hpp"
 #include "model/copy_check.hpp"
+#include "model/flow_part.hpp"
 
 namespace linkscope::xccl {
+
 namespace {
 
 RankDevice member_at(const Endpoint& end) { return {end.rank, end.device.index}; }
 
-/// One end of a message: the source's, or the destination's.
-using MessageEnd = CheckedGroupTransfer<CopyCheck>;
+/// The group that a message of this role joins: the one that takes messages of the case at hand, or a new one. Throws
+/// Error{bad_input} where it has another form.
+std::shared_ptr<GroupCalls> group_of(const std::shared_ptr<XcclContext>& context, Role role,
+                                     const CallOptions& form) {
+  std::weak_ptr<GroupCalls>& taking = context->taking_messages(role);
+  std::shared_ptr<GroupCalls> found = taking.lock();
+  if (found == nullptr || found->begun())
+    taking = found = std::make_shared<GroupCalls>(context, form, CallsOfGpu::group);
+  if (found->form() != form)
+    throw Error(Fault::bad_input,
+                "xccl: the messages of a case go out together: one form, one launch, one registration");
+  return found;
+}
 
-class XcclMessageParts final : public PreparedParts {
- public:
-  XcclMessageParts(std::shared_ptr<XcclContext> context, const Flow& flow, const std::vector<LocalPart>& own)
-      : context_(std::move(context)),
-        exchange_(GroupedMessages::of(context_, flow.role, CallOptions::of(flow.parameters))),
-        message_{member_at(*flow.source), member_at(*flow.destination), flow.bytes, nullptr, nullptr, {}},
-        sends_(!own.empty() && own.front().index == 0),
-        first_(exchange_->empty()) {
-    for (const LocalPart& part : own) {
-      const RankDevice& here = part.index == 0 ? message_.from : message_.to;
-      const Arenas& arenas = part.arenas;
-      ends_.push_back(std::make_unique<MessageEnd>(
-          exchange_, here.device, arenas.rotation.slots,
-          CopyCheck(arenas.source, arenas.destination, flow.bytes, arenas.rotation)));
-      message_.rotation = part.arenas.rotation;
-      (part.index == 0 ? message_.source : message_.destination) =
-          part.index == 0 ? part.arenas.source : part.arenas.destination;
+/// The call of one end.
+MakeCall call_of(const Arenas& arenas, Bytes bytes, const RankDevice& peer) {
+  return [arenas, bytes, peer](const CallSite& site) {
+    const Bytes at = site.turn % arenas.rotation.slots * arenas.rotation.stride;
+    const int index = site.communicator.index_of(peer);
+    if (arenas.source != nullptr) {
+      const std::byte* const from = arenas.source->data() + at;
+      site.check(site.api().send(from, bytes, DataType::int8, index, site.comm, site.stream), "ncclSend");
+    } else {
+      std::byte* const to = arenas.destination->data() + at;
+      site.check(site.api().recv(to, bytes, DataType::int8, index, site.comm, site.stream), "ncclRecv");
     }
-    exchange_->add(message_);
+  };
+}
+
+/// All messages of a case share one communicator of all their GPUs, which the sender of the first one names. Every process
+/// that takes part in the case prepares all of its messages, in the same order.
+std::unique_ptr<PreparedParts> assemble_message(const std::shared_ptr<XcclContext>& context, const Flow& flow,
+                                                const std::vector<LocalPart>& own) {
+  const std::shared_ptr<GroupCalls> group = group_of(context, flow.role, CallOptions::of(flow.parameters));
+  const RankDevice from = member_at(*flow.source);
+  const RankDevice to = member_at(*flow.destination);
+  RankDevices members = group->members();
+  const bool first = members.empty();
+  for (const RankDevice& end : {from, to}) {
+    const auto place = std::lower_bound(members.begin(), members.end(), end);
+    if (place == members.end() || *place != end) members.insert(place, end);
   }
-
-  [[nodiscard]] std::vector<Transfer*> transfers() const override {
-    std::vector<Transfer*> all;
-    for (const auto& end : ends_) all.push_back(end.get());
-    return all;
+  group->set_members(std::move(members));
+  const bool sends = !own.empty() && own.front().index == 0;
+  auto parts = std::make_unique<XcclParts>(context, group, first ? std::optional(from.rank) : std::nullopt,
+                                           first && sends);
+  for (const LocalPart& part : own) {
+    const Arenas& arenas = part.arenas;
+    const RankDevice& here = part.index == 0 ? from : to;
+    group->add(here, arenas, call_of(arenas, flow.bytes, part.index == 0 ? to : from));
+    parts->add(std::make_unique<GroupTransfer>(
+        group, here.device, arenas.rotation.slots, group->facts(),
+        std::make_unique<CopyCheck>(arenas.source, arenas.destination, flow.bytes, arenas.rotation)));
   }
-  /// The sender of a case's first message names the communicator of all.
-  [[nodiscard]] std::string export_handles() override {
-    return first_ && sends_ ? text_of(context_->communicators().export_handles()) : std::string();
-  }
-  void import_handles(const std::vector<std::string>& exports) override {
-    if (!first_) return;
-    context_->communicators().next_wish();
-    exchange_->identify(read_id(exports.at(static_cast<std::size_t>(message_.from.rank))));
-  }
-  void finish() override { exchange_->finish(); }
+  return parts;
+}
 
- private:
-  std::shared_ptr<XcclContext> context_;
-  std::shared_ptr<GroupedMessages> exchange_;
-  XcclMessage message_;
-  bool sends_;
-  bool first_;
-  std::vector<std::unique_ptr<MessageEnd>> ends_;
-};
-
-}  // namespace
-
-std::map<std::string, std::string> Xccl::parameters() const { return form_parameters(); }
-
-Support Xccl::supports(const Flow& flow) const {
+Support supports_message(const XcclContext& context, const Flow& flow) {
   if (!flow.source || !flow.destination) return Support::no("xccl needs a source and a destination");
   for (const Endpoint* end : {&*flow.source, &*flow.destination}) {
     if (end->device.kind != DeviceKind::gpu)
@@ -75,22 +83,31 @@ Support Xccl::supports(const Flow& flow) const {
   if (member_at(*flow.source) == member_at(*flow.destination))
     return Support::no("xccl sends from one GPU to another, not to itself");
   if (flow.bytes == 0) return Support::no("xccl has no empty messages");
-  return has_form(flow);
+  return CallOptions::of(flow.parameters).supported_by(context.library());
 }
 
-std::vector<FlowPart> Xccl::parts(const Flow& flow) const {
-  const Endpoint& source = *flow.source;
-  const Endpoint& destination = *flow.destination;
-  return {{source.rank, source.device, source, std::nullopt, Timing::timed},
-          {destination.rank, destination.device, std::nullopt, destination, Timing::timed}};
-}
+}  // namespace
 
-std::unique_ptr<PreparedParts> Xccl::assemble(const Flow& flow, const std::vector<LocalPart>& own) const {
-  return std::make_unique<XcclMessageParts>(context(), flow, own);
-}
-
-std::vector<DeviceId> Xccl::gpus(const Flow& flow) const {
-  return {flow.source->device, flow.destination->device};
+Method xccl_message(const std::shared_ptr<XcclContext>& context) {
+  return {.spec = {"xccl", "a message from GPU to GPU by the vendor's library (ncclSend and ncclRecv)",
+                   Quantity::bandwidth, xccl_traits},
+          .parameters = {form_parameter, recorded_parameter, launch_parameter, registered_parameter},
+          .available = [context] { return context->available(); },
+          .supports = [context](const Flow& flow) { return supports_message(*context, flow); },
+          .rotation_bytes =
+              [context](const Flow& flow) {
+                return rotation_bytes(*context, flow, {flow.source->device, flow.destination->device});
+              },
+          .parts = [](const Flow& flow) -> std::vector<FlowPart> {
+            const Endpoint& source = *flow.source;
+            const Endpoint& destination = *flow.destination;
+            return {{source.rank, source.device, source, std::nullopt, Timing::timed},
+                    {destination.rank, destination.device, std::nullopt, destination, Timing::timed}};
+          },
+          .assemble =
+              [context](const Flow& flow, const std::vector<LocalPart>& own) {
+                return assemble_message(context, flow, own);
+              }};
 }
 
 }  // namespace linkscope::xccl

@@ -1,10 +1,10 @@
-#include "backend/xccl/xccl_memory.hpp"
-
+// xccl: what NCCL's or RCCL's own allocator gives.
 #include <string>
 #include <utility>
 
 #include "backend/gpu/copy/copy_path.hpp"
 #include "backend/gpu/gpu_method.hpp"
+#include "backend/xccl/methods.hpp"
 #include "base/error.hpp"
 
 namespace linkscope::xccl {
@@ -12,7 +12,21 @@ namespace {
 
 constexpr Bytes rounding = 2 * MiB;  // of the driver's mapped memory
 
-}  // namespace
+/// Memory of one GPU from ncclMemAlloc. Calls recorded into graphs may work on it in place, where they would go through
+/// buffers of the library's on other memory. The library maps it for every peer of its GPU, whatever their peer access.
+class XcclMemory final : public gpu::GpuMemory {
+ public:
+  explicit XcclMemory(std::shared_ptr<XcclContext> context);
+
+  [[nodiscard]] Support available() const override;
+  [[nodiscard]] Support supports(const Endpoint& where) const override;
+  /// Not where peers are to be kept out.
+  [[nodiscard]] Support allows(const Flow& flow) const override;
+  [[nodiscard]] std::unique_ptr<Buffer> allocate(const Endpoint& where, Bytes bytes) const override;
+
+ private:
+  std::shared_ptr<XcclContext> xccl_;
+};
 
 XcclMemory::XcclMemory(std::shared_ptr<XcclContext> context)
     : GpuMemory(context->gpus(), {"xccl",
@@ -55,6 +69,12 @@ std::unique_ptr<Buffer> XcclMemory::allocate(const Endpoint& where, Bytes bytes)
     static_cast<void>(free(address));
   };
   return device_buffer(where, bytes, static_cast<std::byte*>(memory), give_back);
+}
+
+}  // namespace
+
+std::unique_ptr<gpu::GpuMemory> xccl_memory(std::shared_ptr<XcclContext> context) {
+  return std::make_unique<XcclMemory>(std::move(context));
 }
 
 }  // namespace linkscope::xccl

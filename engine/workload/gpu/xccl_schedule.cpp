@@ -280,7 +280,7 @@ class XcclScheduleParts final : public ScheduleParts {
 
   [[nodiscard]] std::string export_handles() override {
     const bool has_first = !own_.empty() && own_.front().context.rank == 0;
-    return has_first ? xccl::text_of(context_->communicators().export_handles()) : std::string();
+    return has_first ? xccl::text_of(context_->communicators().offered_id()) : std::string();
   }
 
   void import_handles(const std::vector<std::string>& exports) override {

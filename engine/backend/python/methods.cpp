@@ -1,0 +1,210 @@
+// The rows of Python's methods, and how a flow's parts are made ready among processes.
+#include "backend/python/methods.hpp"
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "backend/python/transfer.hpp"
+#include "base/error.hpp"
+#include "model/collective.hpp"
+
+namespace linkscope::python {
+namespace {
+
+constexpr Parameter non_blocking = word("non_blocking", "yes|no", "as Tensor.copy_ takes it");
+constexpr Parameter call =
+    word("call", "send|ping-pong",
+         "send: with clock: host each message is answered, so the time includes arrival; "
+         "ping-pong: there and back, given as the time of one way");
+constexpr Parameter backend = word("backend", "auto|nccl|gloo", "auto: nccl for memory of GPUs, else gloo");
+constexpr Parameter form =
+    word("form", "eager|graph",
+         "eager: a call each time; graph: calls recorded once, launched as a graph, which needs "
+         "NCCL");
+constexpr Parameter recorded = integer("recorded", "calls that one graph holds", 1, 64, 1);
+constexpr Parameter torch_in_place =
+    word("in_place", "no|yes", "all-reduce, reduce and broadcast support only yes");
+
+/// Who takes part in a flow.
+enum class FlowEnds { one_process, two_processes, members };
+
+const char* word_of(Clock clock) {
+  switch (clock) {
+    case Clock::device:
+      return "device";
+    case Clock::host:
+      return "host";
+    case Clock::batch:
+      return "batch";
+  }
+  return "";
+}
+
+const char* word_of(Cache cache) {
+  switch (cache) {
+    case Cache::warm:
+      return "warm";
+    case Cache::rotated:
+      return "rotated";
+    case Cache::flushed:
+      return "flushed";
+  }
+  return "";
+}
+
+Message told(const Endpoint& end) {
+  return {{"device", end.device.text()},
+          {"memory", end.memory},
+          {"first_touch", end.first_touch.text()},
+          {"advice", end.advice},
+          {"rank", end.rank}};
+}
+
+Message told(const Flow& flow) {
+  Message json{{"method", flow.method},       {"executor", flow.executor.text()},
+               {"rank", flow.rank},           {"bytes", flow.bytes},
+               {"members", Message::array()}, {"parameters", flow.parameters.all()}};
+  if (flow.source) json["source"] = told(*flow.source);
+  if (flow.destination) json["destination"] = told(*flow.destination);
+  for (const Endpoint& member : flow.members) json["members"].push_back(told(member));
+  return json;
+}
+
+Message told(const Regime& regime) {
+  return {{"clock", word_of(regime.clock)}, {"cache", word_of(regime.cache)}};
+}
+
+/// This process's part, if it has one, and what its child must know of the flow either way.
+class PythonParts final : public PreparedParts {
+ public:
+  PythonParts(std::shared_ptr<PythonContext> context, const Flow& flow, const std::vector<LocalPart>& own)
+      : context_(std::move(context)), flow_(told(flow)), id_(context_->next_transfer()) {
+    if (own.empty()) return;
+    transfer_ = std::make_unique<PythonTransfer>(context_, id_, own.front().regime.clock);
+    regime_ = told(own.front().regime);
+    static_cast<void>(ask("prepare"));
+  }
+
+  [[nodiscard]] std::vector<Transfer*> transfers() const override {
+    return transfer_ ? std::vector<Transfer*>{transfer_.get()} : std::vector<Transfer*>{};
+  }
+  [[nodiscard]] std::string export_handles() override { return ask("export_handles").dump(); }
+  void import_handles(const std::vector<std::string>& exports) override {
+    Message all = Message::array();
+    for (const std::string& exported : exports) all.push_back(Message::parse(exported));
+    const Message facts = ask("import_handles", {{"exports", std::move(all)}});
+    if (transfer_) transfer_->learn(facts);
+  }
+
+ private:
+  Message ask(const char* what, Message command = Message::object()) {
+    command.update({{"do", what}, {"id", id_}, {"flow", flow_}, {"regime", regime_}});
+    return context_->child().ask(command);
+  }
+
+  std::shared_ptr<PythonContext> context_;
+  Message flow_;
+  Message regime_;  ///< null where no part is here
+  std::uint64_t id_;
+  std::unique_ptr<PythonTransfer> transfer_;
+};
+
+Quantity quantity_of(const Flow& flow) {
+  enum class Calls { send, ping_pong };
+  const bool there_and_back = flow.parameters.choice<Calls>(call) == Calls::ping_pong;
+  const bool barrier =
+      flow.parameters.given_choice<CollectiveKind>(collective_kind) == CollectiveKind::barrier;
+  return there_and_back || barrier || flow.bytes == 0 ? Quantity::latency : Quantity::bandwidth;
+}
+
+/// `needs`: as PythonContext::has.
+Support taken_in(PythonContext& context, const char* needs, const Flow& flow, const Case& wanted) {
+  if (wanted.flows.size() > 1)
+    return Support::no(flow.method + " is timed by itself: PyTorch starts several flows one after another");
+  if (wanted.regime.load == Load::sustained)
+    return Support::no("one flow alone has no load to sustain for others");
+  const Message problem = context.child().ask(
+      {{"do", "check"}, {"needs", needs}, {"flow", told(flow)}, {"regime", told(wanted.regime)}});
+  return problem.is_null() ? Support::yes() : Support::no(problem.get<std::string>());
+}
+
+std::vector<FlowPart> parts_of(const Flow& flow, FlowEnds ends) {
+  switch (ends) {
+    case FlowEnds::one_process:
+      return {{flow.rank, flow.executor, flow.source, flow.destination, Timing::timed}};
+    case FlowEnds::two_processes:
+      return {{flow.source->rank, flow.source->device, flow.source, std::nullopt, Timing::timed},
+              {flow.destination->rank, flow.destination->device, std::nullopt, flow.destination,
+               Timing::untimed}};
+    case FlowEnds::members:
+      return collective_parts(flow);
+  }
+  return {};
+}
+
+Method row(const std::shared_ptr<PythonContext>& context, const MethodSpec& spec, const char* needs,
+           FlowEnds ends, std::vector<Parameter> parameters) {
+  return {
+      .spec = spec,
+      .parameters = std::move(parameters),
+      .available = [context, needs] { return context->has(needs); },
+      .supports_in = [context, needs](const Flow& flow,
+                                      const Case& wanted) { return taken_in(*context, needs, flow, wanted); },
+      .quantity_of = quantity_of,
+      .footprint = [](const Flow& /*flow*/) { return Bytes{0}; },
+      .parts = [ends](const Flow& flow) { return parts_of(flow, ends); },
+      .assemble = [context](const Flow& flow, const std::vector<LocalPart>& own)
+          -> std::unique_ptr<PreparedParts> { return std::make_unique<PythonParts>(context, flow, own); },
+      .assembled_reach = ends == FlowEnds::one_process ? Reach::process : Reach::processes};
+}
+
+}  // namespace
+
+std::vector<Method> methods(const std::shared_ptr<PythonContext>& context) {
+  constexpr double tensor_fill = 1;  // GB/s, by tensor operations
+  return {row(context,
+              {"torch-copy",
+               "Tensor.copy_ between two devices of one process",
+               Quantity::bandwidth,
+               {.stages = true, .by_python = true, .fill_gbps = tensor_fill, .calls = "copy-engine"}},
+              "torch", FlowEnds::one_process, {non_blocking}),
+          row(context,
+              {"torch-send",
+               "send and recv of torch.distributed between two processes",
+               Quantity::bandwidth,
+               {.stages = true,
+                .by_python = true,
+                .answered = true,
+                .host_gbps = 1.5,
+                .fill_gbps = tensor_fill,
+                .calls = "xccl"}},
+              "distributed", FlowEnds::two_processes, {backend, form, recorded, call}),
+          row(context,
+              {"torch-collective",
+               "collectives of torch.distributed, one member in each process",
+               Quantity::bandwidth,
+               {.stages = true,
+                .by_python = true,
+                .host_gbps = 0.6,
+                .fill_gbps = tensor_fill,
+                .calls = "xccl-collective"}},
+              "distributed", FlowEnds::members,
+              {backend, form, recorded, collective_kind, element_type, torch_in_place}),
+          row(context,
+              {"torch-mpi",
+               "Send and Recv of mpi4py on tensors between two processes",
+               Quantity::bandwidth,
+               {.stages = true,
+                .by_mpi = true,
+                .by_python = true,
+                .takes_empty = true,
+                .answered = true,
+                .host_gbps = 4,
+                .gpu_gbps = 50,
+                .fill_gbps = tensor_fill,
+                .calls = "mpi"}},
+              "mpi", FlowEnds::two_processes, {call})};
+}
+
+}  // namespace linkscope::python
