@@ -152,9 +152,8 @@ class CollectiveAllocation : public testing::Test {
     own.handshake.size = processes;
     own.handshake.host = "node";
     own.limit = 60;
-    const auto group =
-        rank == 0 ? std::make_unique<Bootstrap>(listener, own)
-                  : std::make_unique<Bootstrap>(Address{"127.0.0.1", listener.port()}, own);
+    const auto group = rank == 0 ? std::make_unique<Bootstrap>(listener, own)
+                                 : std::make_unique<Bootstrap>(Address{"127.0.0.1", listener.port()}, own);
     Plan plan = parse_plan(R"({"schema":1,"options":{},"cases":[)" + cases + "]}");
     FakeParts fakes = fake_backend();
     auto memory = std::make_unique<SymmetricMemory>(*heap_);
