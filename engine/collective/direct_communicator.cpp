@@ -5,7 +5,7 @@
 #include <iterator>
 #include <utility>
 
-#include "backend/gpu/graph/graph_transfer.hpp"
+#include "backend/gpu/graph/forms.hpp"
 #include "backend/gpu/vendor/check.hpp"
 #include "base/error.hpp"
 #include "base/pack.hpp"

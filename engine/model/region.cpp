@@ -2,6 +2,7 @@
 #include "model/region.hpp"
 
 #include <charconv>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -49,15 +50,9 @@ BoxShape parse(const std::string& name, const std::string& text) {
 
 }  // namespace
 
-std::map<std::string, std::string> region_parameters() {
-  return {
-      {"region", "WIDTHxROWSxPLANES (bytes, rows, planes) of what moves; default: one row of all bytes"},
-      {"in", "WIDTHxROWSxPLANES of the allocation that holds it, at either end; default: the region's own"}};
-}
-
 Region region_of(const Flow& flow) {
-  const std::string text = flow.parameters.word("region", std::to_string(flow.bytes));
-  const std::string around = flow.parameters.word("in", text);
+  const std::string text = flow.parameters.given_text(region_shape).value_or(std::to_string(flow.bytes));
+  const std::string around = flow.parameters.given_text(region_container).value_or(text);
   const BoxShape region = parse("region", text);
   const BoxShape in = parse("in", around);
   if (region.width > in.width || region.rows > in.rows || region.planes > in.planes) {

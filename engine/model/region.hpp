@@ -2,8 +2,6 @@
 #pragma once
 
 #include <cstdint>
-#include <map>
-#include <string>
 
 #include "base/units.hpp"
 #include "model/flow.hpp"
@@ -45,11 +43,12 @@ struct Region {
   [[nodiscard]] constexpr Region packed() const { return {width, rows, planes, width, width * rows}; }
 };
 
-/// What parameters `region` and `in` mean, for the catalog.
-std::map<std::string, std::string> region_parameters();
+inline constexpr Parameter region_shape =
+    text("region", "WIDTHxROWSxPLANES (bytes, rows, planes) of what moves; default: one row of all bytes");
+inline constexpr Parameter region_container =
+    text("in", "WIDTHxROWSxPLANES of the allocation that holds it, at either end; default: the region's own");
 
-/// The region a flow moves: parameter `region`, else one row of all its bytes; in an allocation of the shape of
-/// parameter `in`, else of its own. Throws Error{bad_input} for a shape that is none, one larger than what holds it,
+/// The region that a flow moves, and the allocation that holds it, as the parameters say. Throws Error{bad_input} for a shape that is none, one larger than what holds it,
 /// and a payload that is not the flow's.
 [[nodiscard]] Region region_of(const Flow& flow);
 

@@ -6,14 +6,8 @@
 #include <vector>
 
 #include "backend/gpu/backend.hpp"
-#include "backend/gpu/call/allocation.hpp"
-#include "backend/gpu/call/events.hpp"
-#include "backend/gpu/call/first_touch.hpp"
-#include "backend/gpu/call/graph.hpp"
-#include "backend/gpu/call/launch.hpp"
-#include "backend/gpu/copy/copy_batch.hpp"
-#include "backend/gpu/copy/copy_engine.hpp"
-#include "backend/gpu/ipc/method.hpp"
+#include "backend/gpu/call/methods.hpp"
+#include "backend/gpu/copy/methods.hpp"
 #include "backend/gpu/kernel/atomic.hpp"
 #include "backend/gpu/kernel/bulk_copy.hpp"
 #include "backend/gpu/kernel/copy.hpp"
@@ -25,13 +19,7 @@
 #include "backend/gpu/latency/pointer_chase.hpp"
 #include "backend/gpu/memory/memories.hpp"
 #include "backend/gpu/memory/runtime_allocation.hpp"
-#include "backend/gpu/migration/fault_chase.hpp"
-#include "backend/gpu/migration/page_fault.hpp"
-#include "backend/gpu/migration/prefetch.hpp"
 #include "backend/gpu/packing/gpu_packer.hpp"
-#include "backend/gpu/region/kernel_strided.hpp"
-#include "backend/gpu/region/pack_copy_unpack.hpp"
-#include "backend/gpu/region/strided_copy.hpp"
 #include "backend/host/memories.hpp"
 #include "backend/host/page_mapping.hpp"
 #include "backend/xccl/context.hpp"
@@ -56,12 +44,12 @@ std::optional<Backend> open_gpus(const std::shared_ptr<host::HostContext>& host,
   backend.gpu_packer = [packers](const Endpoint& state, const Endpoint& buffers) {
     return packers->gpu_packer(state, buffers);
   };
-  backend.methods.push_back(as_row(std::make_unique<gpu::CopyEngine>(opened.context)));
-  backend.methods.push_back(as_row(std::make_unique<gpu::CopyEngine2d>(opened.context)));
-  backend.methods.push_back(as_row(std::make_unique<gpu::CopyEngine3d>(opened.context)));
-  backend.methods.push_back(as_row(std::make_unique<gpu::KernelStrided>(opened.context)));
-  backend.methods.push_back(as_row(std::make_unique<gpu::PackCopyUnpack>(opened.context)));
-  backend.methods.push_back(as_row(std::make_unique<gpu::CopyBatch>(opened.context)));
+  backend.methods.push_back(gpu::copy_engine(opened.context));
+  backend.methods.push_back(gpu::copy_engine_2d(opened.context));
+  backend.methods.push_back(gpu::copy_engine_3d(opened.context));
+  backend.methods.push_back(gpu::kernel_strided(opened.context));
+  backend.methods.push_back(gpu::pack_copy_unpack(opened.context));
+  backend.methods.push_back(gpu::copy_batch(opened.context));
   backend.methods.push_back(as_row(std::make_unique<gpu::KernelCopy>(opened.context)));
   backend.methods.push_back(as_row(std::make_unique<gpu::KernelRead>(opened.context)));
   backend.methods.push_back(as_row(std::make_unique<gpu::KernelWrite>(opened.context)));
@@ -71,25 +59,25 @@ std::optional<Backend> open_gpus(const std::shared_ptr<host::HostContext>& host,
   backend.methods.push_back(as_row(std::make_unique<gpu::Stream>(opened.context)));
   backend.methods.push_back(as_row(std::make_unique<gpu::GpuPointerChase>(opened.context)));
   backend.methods.push_back(as_row(std::make_unique<gpu::PingPong>(opened.context)));
-  backend.methods.push_back(as_row(std::make_unique<gpu::IpcCopy>(opened.context)));
-  backend.methods.push_back(as_row(std::make_unique<gpu::IpcKernel>(opened.context)));
+  backend.methods.push_back(gpu::ipc_copy(opened.context));
+  backend.methods.push_back(gpu::ipc_kernel(opened.context));
   const direct::DirectAssembler direct_assembler(opened.context);
   backend.free_retired = [retired = direct_assembler.retired] { retired->clear(); };
   backend.methods.push_back(direct::direct_collective(direct_assembler));
   backend.methods.push_back(workload::direct_schedule_on_gpus(opened.context, packers));
-  backend.methods.push_back(as_row(std::make_unique<gpu::Prefetch>(opened.context)));
-  backend.methods.push_back(as_row(std::make_unique<gpu::PageFault>(opened.context)));
-  backend.methods.push_back(as_row(std::make_unique<gpu::FaultChase>(opened.context)));
-  backend.methods.push_back(as_row(std::make_unique<gpu::KernelLaunch>(opened.context)));
-  backend.methods.push_back(as_row(std::make_unique<gpu::Synchronize>(opened.context)));
-  backend.methods.push_back(as_row(std::make_unique<gpu::EventRecord>(opened.context)));
-  backend.methods.push_back(as_row(std::make_unique<gpu::GraphInstantiate>(opened.context)));
-  backend.methods.push_back(as_row(std::make_unique<gpu::GraphLaunch>(opened.context)));
-  backend.methods.push_back(as_row(std::make_unique<gpu::GpuAllocate>(opened.context, calls)));
-  backend.methods.push_back(as_row(std::make_unique<gpu::GpuFree>(opened.context, calls)));
-  backend.methods.push_back(as_row(std::make_unique<gpu::Register>(opened.context)));
-  backend.methods.push_back(as_row(std::make_unique<gpu::Unregister>(opened.context)));
-  backend.methods.push_back(as_row(std::make_unique<gpu::GpuFirstTouch>(opened.context)));
+  backend.methods.push_back(gpu::prefetch(opened.context));
+  backend.methods.push_back(gpu::page_fault(opened.context));
+  backend.methods.push_back(gpu::fault_chase(opened.context));
+  backend.methods.push_back(gpu::kernel_launch(opened.context));
+  backend.methods.push_back(gpu::synchronize(opened.context));
+  backend.methods.push_back(gpu::event_record(opened.context));
+  backend.methods.push_back(gpu::graph_instantiate(opened.context));
+  backend.methods.push_back(gpu::graph_launch(opened.context));
+  backend.methods.push_back(gpu::gpu_allocate(opened.context, calls));
+  backend.methods.push_back(gpu::gpu_free(opened.context, calls));
+  backend.methods.push_back(gpu::register_memory(opened.context));
+  backend.methods.push_back(gpu::unregister_memory(opened.context));
+  backend.methods.push_back(gpu::gpu_first_touch(opened.context));
   xccl::Search search;
   search.wanted = environment.xccl;
   search.folders = xccl::library_folders(environment.python_environments);

@@ -46,6 +46,14 @@ class WithGpus : public ::testing::Test {
     }
     throw std::out_of_range(name);
   }
+  /// What that parameter of the method, which has it, says against the value; empty where it takes it.
+  [[nodiscard]] std::string objection(const std::string& name, const std::string& parameter,
+                                      const std::string& value) const {
+    for (const Parameter& one : method(name).parameters) {
+      if (one.name == parameter) return one.objection(value);
+    }
+    throw std::out_of_range(parameter);
+  }
   /// An endpoint of that memory on gpu:0, or beside it on the host.
   [[nodiscard]] static Endpoint at(const std::string& memory) {
     const bool on_gpu =

@@ -4,9 +4,8 @@
 #include <algorithm>
 #include <string>
 
-#include "backend/gpu/call/returning_call.hpp"
 #include "backend/gpu/context.hpp"
-#include "backend/gpu/graph/graph_transfer.hpp"
+#include "backend/gpu/graph/forms.hpp"
 #include "backend/host/context.hpp"
 
 namespace linkscope::gpu {
@@ -19,6 +18,13 @@ constexpr Bytes turns_of_gpu_cache = 8;
 constexpr Bytes turns_of_cpu_cache = 2;
 constexpr Bytes line_bytes = 128;
 constexpr Bytes most_spread = 8;
+
+Bytes flow_rotation(const GpuContext& context, const Flow& flow) {
+  std::vector<DeviceId> devices{flow.executor};
+  if (flow.source) devices.push_back(flow.source->device);
+  if (flow.destination) devices.push_back(flow.destination->device);
+  return rotation_bytes_of(context, devices);
+}
 
 }  // namespace
 
@@ -44,6 +50,60 @@ Bytes rotation_bytes_of(const GpuContext& context, const std::vector<DeviceId>& 
   return largest;
 }
 
+Support has_ends(const GpuContext& context, const Flow& flow, Ends ends) {
+  if (flow.source.has_value() != (ends != Ends::destination))
+    return Support::no(flow.method + (flow.source ? " has no source" : " needs a source"));
+  if (flow.destination.has_value() != (ends != Ends::source))
+    return Support::no(flow.method + (flow.destination ? " has no destination" : " needs a destination"));
+  return context.has(flow.executor);
+}
+
+Support kernels_reach(const GpuContext& context, const Flow& flow, Ends ends) {
+  if (const Support complete = has_ends(context, flow, ends); !complete) return complete;
+  for (const auto& end : {flow.source, flow.destination}) {
+    if (!end) continue;
+    if (const Support reached = context.reachable(flow.executor.index, *end); !reached) return reached;
+  }
+  return Support::yes();
+}
+
+Method gpu_row(const std::shared_ptr<GpuContext>& context, const MethodSpec& spec,
+               std::vector<Parameter> parameters, AskGpus supports, MakeTransfer make) {
+  Method row;
+  row.spec = spec;
+  row.parameters = std::move(parameters);
+  row.available = [context] {
+    return context->device_count() > 0 ? Support::yes() : Support::no(context->problem());
+  };
+  row.supports = [context, supports = std::move(supports)](const Flow& flow) {
+    return supports(*context, flow);
+  };
+  row.rotation_bytes = [context](const Flow& flow) { return flow_rotation(*context, flow); };
+  row.prepare = [context, make = std::move(make)](const Flow& flow, const Arenas& arenas) {
+    return make(context, flow, arenas);
+  };
+  return row;
+}
+
+Method stream_row(const std::shared_ptr<GpuContext>& context, const MethodSpec& spec,
+                  std::vector<Parameter> parameters, AskGpus supports, MakeTransfer make) {
+  parameters.insert(parameters.end(), {recorded_transfers, span_until});
+  Method row = gpu_row(context, spec, std::move(parameters), std::move(supports), std::move(make));
+  row.rotation_bytes = [context](const Flow& flow) { return stream_rotation(*context, flow); };
+  row.prepare = [context, made_plain = std::move(row.prepare)](const Flow& flow, const Arenas& arenas) {
+    std::unique_ptr<Transfer> made = made_plain(flow, arenas);
+    const auto recorded = static_cast<std::uint64_t>(flow.parameters.number(recorded_transfers));
+    if (recorded > 0) made = replay_by_graph(context, std::move(made), recorded);
+    if (flow.parameters.choice<Until>(span_until) == Until::end) return made;
+    return time_until_return(context, std::move(made));
+  };
+  return row;
+}
+
+Bytes stream_rotation(const GpuContext& context, const Flow& flow) {
+  return flow.parameters.number(recorded_transfers) > 0 ? 0 : flow_rotation(context, flow);
+}
+
 Support GpuMethod::available() const {
   return context_->device_count() > 0 ? Support::yes() : Support::no(context_->problem());
 }
@@ -51,45 +111,27 @@ Support GpuMethod::available() const {
 std::map<std::string, std::string> GpuMethod::parameters() const {
   auto all = own_parameters();
   if (!graphable()) return all;
-  all.merge(graph_parameters());
-  all.merge(until_parameters());
+  for (const Parameter& one : {recorded_transfers, span_until})
+    all.emplace(std::string(one.name), one.line());
   return all;
 }
 
 std::unique_ptr<Transfer> GpuMethod::prepare(const Flow& flow, const Arenas& arenas) const {
   std::unique_ptr<Transfer> made = make(flow, arenas);
-  const std::uint64_t recorded = graph_operations(flow.parameters);
+  const auto recorded = static_cast<std::uint64_t>(flow.parameters.number(recorded_transfers));
   if (recorded > 0) made = replay_by_graph(shared_context(), std::move(made), recorded);
-  if (wanted_until(flow.parameters) == Until::end) return made;
+  if (flow.parameters.choice<Until>(span_until) == Until::end) return made;
   return time_until_return(shared_context(), std::move(made));
 }
 
-Bytes GpuMethod::rotation_bytes(const Flow& flow) const {
-  if (graph_operations(flow.parameters) > 0) return 0;
-  std::vector<DeviceId> devices{flow.executor};
-  if (flow.source) devices.push_back(flow.source->device);
-  if (flow.destination) devices.push_back(flow.destination->device);
-  return rotation_bytes_of(*context_, devices);
-}
+Bytes GpuMethod::rotation_bytes(const Flow& flow) const { return stream_rotation(*context_, flow); }
 
 Support GpuMethod::has_ends(const Flow& flow, Ends ends) const {
-  const std::string method(name());
-  if (flow.source.has_value() != (ends != Ends::destination)) {
-    return Support::no(method + (flow.source ? " has no source" : " needs a source"));
-  }
-  if (flow.destination.has_value() != (ends != Ends::source)) {
-    return Support::no(method + (flow.destination ? " has no destination" : " needs a destination"));
-  }
-  return context_->has(flow.executor);
+  return gpu::has_ends(*context_, flow, ends);
 }
 
 Support GpuMethod::kernels_reach(const Flow& flow, Ends ends) const {
-  if (const Support complete = has_ends(flow, ends); !complete) return complete;
-  for (const auto& end : {flow.source, flow.destination}) {
-    if (!end) continue;
-    if (const Support reached = context_->reachable(flow.executor.index, *end); !reached) return reached;
-  }
-  return Support::yes();
+  return gpu::kernels_reach(*context_, flow, ends);
 }
 
 }  // namespace linkscope::gpu

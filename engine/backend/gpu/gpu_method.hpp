@@ -1,6 +1,7 @@
 // GpuMethod: what the methods of this backend have in common.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
@@ -28,9 +29,36 @@ enum class Ends { source, destination, both };
 /// them must cycle through.
 [[nodiscard]] Bytes rotation_bytes_of(const GpuContext& context, const std::vector<DeviceId>& devices);
 
+/// Whether the flow has these ends and its executor is a GPU here.
+[[nodiscard]] Support has_ends(const GpuContext& context, const Flow& flow, Ends ends);
+/// The same, and the executor's kernels reach every end.
+[[nodiscard]] Support kernels_reach(const GpuContext& context, const Flow& flow, Ends ends);
+
+/// Answers whether a row of this backend takes a flow, and makes its transfers.
+using AskGpus = std::function<Support(GpuContext&, const Flow&)>;
+using MakeTransfer =
+    std::function<std::unique_ptr<Transfer>(const std::shared_ptr<GpuContext>&, const Flow&, const Arenas&)>;
+/// The MakeTransfer of a class.
+template <class T>
+std::unique_ptr<Transfer> make(const std::shared_ptr<GpuContext>& context, const Flow& flow,
+                               const Arenas& arenas) {
+  return std::make_unique<T>(context, flow, arenas);
+}
+
+/// The row of a method of this backend: available where there is a GPU, and rotated through rotation_bytes_of() the
+/// executor and the ends.
+[[nodiscard]] Method gpu_row(const std::shared_ptr<GpuContext>& context, const MethodSpec& spec,
+                             std::vector<Parameter> parameters, AskGpus supports, MakeTransfer make);
+/// The same for work on a stream: its parameters `graph` and `until` have a transfer replayed from a graph, which is
+/// recorded for one slot, or the calls alone timed (graph/forms.hpp).
+[[nodiscard]] Method stream_row(const std::shared_ptr<GpuContext>& context, const MethodSpec& spec,
+                                std::vector<Parameter> parameters, AskGpus supports, MakeTransfer make);
+/// Bytes that a rotated flow of a stream_row() cycles through.
+[[nodiscard]] Bytes stream_rotation(const GpuContext& context, const Flow& flow);
+
 /// A method says what is its own (own_parameters, make); what holds for all of them is added here: parameter `graph`
-/// of those that move bytes by a stream, which has a transfer replayed from a graph (graph_transfer.hpp), and `until`,
-/// which times the calls alone (returning_call.hpp).
+/// of those that move bytes by a stream, which has a transfer replayed from a graph and `until`,
+/// which times the calls alone (graph/forms.hpp).
 class GpuMethod : public ClassMethod {
  public:
   GpuMethod(std::shared_ptr<GpuContext> context, const MethodSpec& spec)

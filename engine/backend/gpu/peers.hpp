@@ -13,7 +13,7 @@ namespace linkscope::gpu {
 
 class GpuContext;
 
-enum class PeerAccess { off, on };
+enum class PeerAccess { on, off };
 
 /// Keeps the peer access between two GPUs as it is, for as long as it lives. Null: nothing has to be kept.
 using PeerHold = std::shared_ptr<const PeerAccess>;

@@ -29,7 +29,7 @@ class GpuTransfer : public Transfer {
   [[nodiscard]] virtual MultiGpuWork* shared_work() { return nullptr; }
   /// Says how many transfers have run since arm(), where a graph replays what enqueue() recorded once: what verify()
   /// may depend on.
-  virtual void count_as_run(std::uint64_t /*transfers*/) {}
+  virtual void count_as_run(std::uint64_t transfers) { set_transfers(transfers); }
   /// Enqueues a little of the same work before the start stamp: wakes the engine that will carry it.
   virtual void lead_in(gpuStream_t /*stream*/) {}
 };

@@ -46,7 +46,9 @@ Support XcclMemory::supports(const Endpoint& where) const {
 }
 
 Support XcclMemory::allows(const Flow& flow) const {
-  if (!gpu::between_gpus(flow) || gpu::wanted_peer_access(flow) == gpu::PeerAccess::on) return Support::yes();
+  if (!gpu::between_gpus(flow) ||
+      flow.parameters.choice<gpu::PeerAccess>(gpu::peer_access) == gpu::PeerAccess::on)
+    return Support::yes();
   return Support::no("peer_access cannot be off: the library maps xccl memory for every peer itself");
 }
 

@@ -1,8 +1,8 @@
-#include "backend/gpu/call/allocation.hpp"
-
+// allocate, free, register and unregister: what memory costs before it is used.
 #include <vector>
 
 #include "backend/gpu/call/call_transfer.hpp"
+#include "backend/gpu/call/methods.hpp"
 #include "backend/gpu/context.hpp"
 #include "backend/gpu/vendor/check.hpp"
 #include "backend/host/allocation_calls.hpp"
@@ -88,70 +88,98 @@ std::optional<int> only_node(const GpuContext& context, const Flow& flow) {
   return several ? std::optional<int>(node_of(context, flow)) : std::nullopt;
 }
 
-}  // namespace
+constexpr Parameter reuse = integer(
+    "reuse", "pool memory: 1: blocks given back before are taken again; 0: they went back to the device", 0,
+    1, 1);
 
-Support names_memory(const Flow& flow) {
-  if (!flow.source && flow.destination) return Support::yes();
-  return Support::no(flow.method + " has no source, and a destination that names the memory");
-}
-
-std::map<std::string, std::string> GpuAllocationMethod::own_parameters() const {
-  return {{"reuse",
-           "pool memory: 1 (default): blocks given back before are taken again; 0: they went back to the "
-           "device"}};
-}
-
-Support GpuAllocationMethod::supports(const Flow& flow) const {
+Support can_allocate(const GpuContext& context, const RuntimeCallTable& calls, const Flow& flow) {
   if (const Support named = names_memory(flow); !named) return named;
-  if (const Support here = context().has(flow.executor); !here) return here;
+  if (const Support here = context.has(flow.executor); !here) return here;
   const Endpoint& where = *flow.destination;
   if (where.traits.system_pages) return host::names_host_memory(flow);
-  if (!calls_.contains({where.memory, where.device.kind}))
+  if (!calls.contains({where.memory, where.device.kind}))
     return Support::no(flow.method + " does not know " + where.memory + " memory of " + where.device.text());
   if (where.device.kind == DeviceKind::gpu && where.device != flow.executor)
     return Support::no("memory of " + where.device.text() + " is allocated by " + where.device.text() +
                        ", not " + flow.executor.text());
-  const std::int64_t reuse = flow.parameters.number("reuse", 1);
-  return reuse == 0 || reuse == 1 ? Support::yes() : Support::no("reuse is 0 or 1");
+  return Support::yes();
 }
 
-std::unique_ptr<Transfer> GpuAllocationMethod::make(const Flow& flow, const Arenas& /*arenas*/) const {
+std::unique_ptr<Transfer> make_calls(const std::shared_ptr<GpuContext>& context,
+                                     const RuntimeCallTable& calls, const Flow& flow,
+                                     host::Measured measured) {
   const Endpoint& where = *flow.destination;
-  const int node = node_of(context(), flow);
-  if (where.traits.system_pages) return host::make_host_calls(context().host(), node, flow, measured_);
+  const int node = node_of(*context, flow);
+  if (where.traits.system_pages) return host::make_host_calls(context->host(), node, flow, measured);
   const int device = flow.executor.index;
   // Managed memory counts against the GPU wherever it is: it may migrate there.
   const bool of_device = where.device.kind == DeviceKind::gpu || where.traits.migrates;
   const host::BlockCount many =
-      of_device ? host::blocks_to_hold(flow.bytes, context().free_memory(device), most_held,
+      of_device ? host::blocks_to_hold(flow.bytes, context->free_memory(device), most_held,
                                        "free memory of " + flow.executor.text())
-                : host::host_blocks_to_hold(where.traits, flow.bytes, only_node(context(), flow), most_held);
-  const PoolKeeps keeps = flow.parameters.number("reuse", 1) == 1 ? PoolKeeps::blocks : PoolKeeps::nothing;
+                : host::host_blocks_to_hold(where.traits, flow.bytes, only_node(*context, flow), most_held);
+  const PoolKeeps keeps = flow.parameters.number(reuse) == 1 ? PoolKeeps::blocks : PoolKeeps::nothing;
   return std::make_unique<host::AllocationCalls>(
-      context().host(), node,
-      allocate_by_runtime(shared_context(), device, calls_.at({where.memory, where.device.kind}),
-                          where.memory, flow.bytes, keeps),
-      many.count, measured_, keeper_for(flow.bytes, keeps));
+      context->host(), node,
+      allocate_by_runtime(context, device, calls.at({where.memory, where.device.kind}), where.memory,
+                          flow.bytes, keeps),
+      many.count, measured, keeper_for(flow.bytes, keeps));
 }
 
-Support RegistrationMethod::supports(const Flow& flow) const {
+Method allocation_row(const std::shared_ptr<GpuContext>& context, const RuntimeCallTable& calls,
+                      const MethodSpec& spec, host::Measured measured) {
+  return call_row(
+      context, spec, {reuse},
+      [calls](GpuContext& gpus, const Flow& flow) { return can_allocate(gpus, calls, flow); },
+      [calls, measured](const std::shared_ptr<GpuContext>& gpus, const Flow& flow, const Arenas& /*arenas*/) {
+        return make_calls(gpus, calls, flow, measured);
+      });
+}
+
+Support can_register(const GpuContext& context, const Flow& flow) {
   if (const Support named = names_memory(flow); !named) return named;
-  if (const Support here = context().has(flow.executor); !here) return here;
+  if (const Support here = context.has(flow.executor); !here) return here;
   const Endpoint& where = *flow.destination;
   if (!where.traits.is_private() && !where.traits.registered)
     return Support::no(flow.method + " takes pageable, huge or registered memory, not " + where.memory);
-  return context().host().can_hold(where.device);
+  return context.host().can_hold(where.device);
 }
 
-std::unique_ptr<Transfer> RegistrationMethod::make(const Flow& flow, const Arenas& /*arenas*/) const {
+template <host::Measured measured>
+std::unique_ptr<Transfer> make_registrations(const std::shared_ptr<GpuContext>& context, const Flow& flow,
+                                             const Arenas& /*arenas*/) {
   const int device = flow.executor.index;
-  context().use(device);
+  context->use(device);
   const host::BlockCount many =
-      host::host_blocks_to_hold(flow.destination->traits, flow.bytes, only_node(context(), flow), most_held);
+      host::host_blocks_to_hold(flow.destination->traits, flow.bytes, only_node(*context, flow), most_held);
   return std::make_unique<host::AllocationCalls>(
-      context().host(), node_of(context(), flow),
-      std::make_unique<Registrations>(shared_context(), device, *flow.destination, many), many.count,
-      measured_);
+      context->host(), node_of(*context, flow),
+      std::make_unique<Registrations>(context, device, *flow.destination, many), many.count, measured);
+}
+
+}  // namespace
+
+Method gpu_allocate(const std::shared_ptr<GpuContext>& context, const RuntimeCallTable& calls) {
+  return allocation_row(
+      context, calls, {"allocate", "time of one allocation, untouched", Quantity::latency, allocation_traits},
+      host::Measured::take);
+}
+
+Method gpu_free(const std::shared_ptr<GpuContext>& context, const RuntimeCallTable& calls) {
+  return allocation_row(
+      context, calls, {"free", "time to give one untouched block back", Quantity::latency, allocation_traits},
+      host::Measured::give_back);
+}
+
+Method register_memory(const std::shared_ptr<GpuContext>& context) {
+  return call_row(context,
+                  {"register", "time to page-lock touched host memory", Quantity::latency, allocation_traits},
+                  {}, &can_register, &make_registrations<host::Measured::take>);
+}
+
+Method unregister_memory(const std::shared_ptr<GpuContext>& context) {
+  return call_row(context, {"unregister", "time to undo a registration", Quantity::latency}, {},
+                  &can_register, &make_registrations<host::Measured::give_back>);
 }
 
 }  // namespace linkscope::gpu

@@ -12,13 +12,22 @@ int calling_node(const GpuContext& context, int device) {
   return context.host().topology().nearest_with_cpus(context.device(device).numa).index;
 }
 
-std::uint64_t count_of(const Flow& flow, const std::string& name, std::uint64_t otherwise,
-                       std::uint64_t least, std::uint64_t most) {
-  const std::int64_t value = flow.parameters.number(name, static_cast<std::int64_t>(otherwise));
-  if (std::cmp_greater_equal(value, least) && std::cmp_less_equal(value, most))
-    return static_cast<std::uint64_t>(value);
-  throw Error(Fault::bad_input,
-              "parameter " + name + ": from " + std::to_string(least) + " to " + std::to_string(most));
+Method call_row(const std::shared_ptr<GpuContext>& context, const MethodSpec& spec,
+                std::vector<Parameter> parameters, AskGpus supports, MakeTransfer make) {
+  Method row = gpu_row(context, spec, std::move(parameters), std::move(supports), std::move(make));
+  row.footprint = row.rotation_bytes = [](const Flow& /*flow*/) { return Bytes{0}; };
+  return row;
+}
+
+Support is_call(const GpuContext& context, const Flow& flow) {
+  if (flow.source || flow.destination)
+    return Support::no(flow.method + " is a call: it has no source and no destination");
+  return context.has(flow.executor);
+}
+
+Support names_memory(const Flow& flow) {
+  if (!flow.source && flow.destination) return Support::yes();
+  return Support::no(flow.method + " has no source, and a destination that names the memory");
 }
 
 CallTransfer::CallTransfer(std::shared_ptr<GpuContext> context, int device)
@@ -32,15 +41,15 @@ void CallTransfer::drain() const {
   LINKSCOPE_CHECK(gpuStreamSynchronize(stream()));
 }
 
-void CallTransfer::arm(std::uint64_t /*seed*/) {
+void CallTransfer::arm(std::uint64_t seed) {
   drain();
-  restart();
+  HostTransfer::arm(seed);
   failure_ = gpuSuccess;
 }
 
 void CallTransfer::restore() {
   drain();
-  linkscope::gpu::check(failure_, "the measured call");
+  check(failure_, "the measured call");
 }
 
 void CallTransfer::perform(unsigned /*part*/, std::uint64_t /*first*/, std::uint64_t repeats) noexcept {
@@ -52,7 +61,7 @@ void CallTransfer::perform(unsigned /*part*/, std::uint64_t /*first*/, std::uint
 std::optional<Mismatch> CallTransfer::verify(std::uint64_t seed) const {
   if (failure_ != gpuSuccess) return Mismatch{"the measured call failed: " + describe(failure_)};
   drain();
-  return check(seed);
+  return find_wrong(seed);
 }
 
 std::vector<std::string> CallTransfer::notes() const {

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "backend/gpu/gpu_method.hpp"
 #include "backend/gpu/streams.hpp"
 #include "backend/gpu/vendor.hpp"
 #include "backend/host/host_transfer.hpp"
@@ -18,9 +19,15 @@ class GpuContext;
 
 /// The NUMA node whose CPUs call upon `device`.
 [[nodiscard]] int calling_node(const GpuContext& context, int device);
-/// Parameter `name` as a whole number from `least` to `most`. Throws Error{bad_input}.
-[[nodiscard]] std::uint64_t count_of(const Flow& flow, const std::string& name, std::uint64_t otherwise,
-                                     std::uint64_t least, std::uint64_t most);
+
+/// The row of a method that times calls. A flow's executor is the GPU that is called; a CPU calls. No memory is leased
+/// for it.
+[[nodiscard]] Method call_row(const std::shared_ptr<GpuContext>& context, const MethodSpec& spec,
+                              std::vector<Parameter> parameters, AskGpus supports, MakeTransfer make);
+/// Whether the flow has no ends and its executor is a GPU here.
+[[nodiscard]] Support is_call(const GpuContext& context, const Flow& flow);
+/// Whether the flow names memory, as its destination, and nothing else.
+[[nodiscard]] Support names_memory(const Flow& flow);
 
 /// One thread beside the GPU makes the calls. The transfer's own stream is drained before every start, and no start
 /// makes more calls than a stream takes without blocking: a call is timed, not what it sets going.
@@ -33,14 +40,13 @@ class CallTransfer : public host::HostTransfer {
   void restore() override;
   void perform(unsigned part, std::uint64_t first, std::uint64_t repeats) noexcept final;
   [[nodiscard]] std::optional<Mismatch> verify(std::uint64_t seed) const final;
-  void flush() override {}
   [[nodiscard]] std::vector<std::string> notes() const override;
 
  protected:
   /// Makes the call `repeats` times and nothing else; ends at the first failure. The device is current.
   [[nodiscard]] virtual gpuError_t call(std::uint64_t repeats) noexcept = 0;
   /// Whether the calls since arm(seed) did what they should; all of them have come to their end on the device.
-  [[nodiscard]] virtual std::optional<Mismatch> check(std::uint64_t seed) const = 0;
+  [[nodiscard]] virtual std::optional<Mismatch> find_wrong(std::uint64_t seed) const = 0;
 
   [[nodiscard]] GpuContext& context() const { return *context_; }
   [[nodiscard]] int device() const { return device_; }

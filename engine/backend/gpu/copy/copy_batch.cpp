@@ -1,42 +1,35 @@
-#include "backend/gpu/copy/copy_batch.hpp"
-
+// copy-batch: one call for many buffers, a call for each, or a kernel.
 #include <algorithm>
 #include <chrono>
 #include <future>
 #include <vector>
 
 #include "backend/gpu/copy/copy_path.hpp"
+#include "backend/gpu/copy/methods.hpp"
 #include "backend/gpu/gate/lane.hpp"
-#include "backend/gpu/region/kernel_strided.hpp"
+#include "backend/gpu/region/region_transfer.hpp"
 #include "backend/gpu/vendor/check.hpp"
 #include "backend/host/context.hpp"
-#include "base/error.hpp"
 
 namespace linkscope::gpu {
 namespace {
 
-constexpr std::int64_t default_count = 64;
-constexpr std::int64_t most_buffers = 65536;
 constexpr Bytes apart = 512;  // at least that much is between two buffers, whose starts are multiples of it
-
 constexpr auto longest_call = std::chrono::milliseconds(20);
 
+constexpr Parameter buffers = integer("count", "buffers per call", 1, 65536, 64);
 enum class BatchApi { batch, loop, kernel };
+constexpr Parameter batch_api =
+    word("api", "batch|loop|kernel",
+         "batch: one call for all; loop: an asynchronous copy each; kernel: one kernel for all");
 
-BatchApi wanted_api(const Flow& flow) {
-  const std::string word = flow.parameters.word("api", "batch");
-  if (word == "batch") return BatchApi::batch;
-  if (word == "loop") return BatchApi::loop;
-  if (word == "kernel") return BatchApi::kernel;
-  throw Error(Fault::bad_input, "parameter api: '" + word + "' is none of batch, loop, kernel");
-}
+Bytes buffer_count(const Flow& flow) { return static_cast<Bytes>(flow.parameters.number(buffers)); }
 
-Bytes wanted_count(const Flow& flow) {
-  const std::int64_t count = flow.parameters.number("count", default_count);
-  if (count < 1 || count > most_buffers) {
-    throw Error(Fault::bad_input, "parameter count: 1 to " + std::to_string(most_buffers));
-  }
-  return static_cast<Bytes>(count);
+Region batch_of(const Flow& flow) {
+  const Bytes count = buffer_count(flow);
+  const Bytes each = flow.bytes / count;
+  const Bytes pitch = (each + apart - 1) / apart * apart + apart;
+  return {each, count, 1, pitch, pitch * count};
 }
 
 /// One asynchronous copy for each buffer.
@@ -60,8 +53,8 @@ class LoopTransfer final : public DriverRegionTransfer {
   }
 };
 
-/// One call for all. What it puts into the stream is the driver's business: counted as a command for each buffer, up to
-/// a whole queue. Beyond that, whether a held stream takes the call is tried.
+/// One call for all buffers. How many commands the driver makes of it is not documented: a start counts one for each
+/// buffer. With more buffers than a queue has commands, the constructor tries whether a held stream takes the call.
 class BatchTransfer final : public DriverRegionTransfer {
  public:
   BatchTransfer(const std::shared_ptr<GpuContext>& context, const Flow& flow, const Arenas& arenas,
@@ -89,7 +82,7 @@ class BatchTransfer final : public DriverRegionTransfer {
     }
   }
 
-  /// Whether two calls come back from a stream that is held: the one that a start makes then does, with room to spare.
+  /// Tries whether two calls come back from a stream that is held. A start makes one, so it has room to spare.
   bool waits_in_stream() {
     const int node = context().host().topology().nearest_with_cpus(context().device(device()).numa).index;
     const gpuStream_t stream = context().service_stream(device());
@@ -113,50 +106,40 @@ class BatchTransfer final : public DriverRegionTransfer {
   std::vector<std::size_t> sizes_;  ///< alike in every slot
 };
 
-}  // namespace
-
-std::map<std::string, std::string> CopyBatch::own_parameters() const {
-  auto all = copy_path_parameters();
-  all.merge(grid_parameters());
-  all.emplace("count", "buffers per call; default " + std::to_string(default_count));
-  all.emplace(
-      "api",
-      "batch (default): one call for all; loop: an asynchronous copy each; kernel: one kernel for all");
-  return all;
-}
-
-Region CopyBatch::region(const Flow& flow) const {
-  const Bytes count = wanted_count(flow);
-  const Bytes each = flow.bytes / count;
-  const Bytes pitch = (each + apart - 1) / apart * apart + apart;
-  return {each, count, 1, pitch, pitch * count};
-}
-
-Support CopyBatch::supports(const Flow& flow) const {
-  const Bytes count = wanted_count(flow);
+Support can_batch(const GpuContext& context, const Flow& flow) {
+  const Bytes count = buffer_count(flow);
   if (flow.bytes == 0 || flow.bytes % count != 0) {
     return Support::no(std::to_string(flow.bytes) + " bytes are not " + std::to_string(count) +
                        " buffers of one size");
   }
-  const BatchApi api = wanted_api(flow);
-  if (api == BatchApi::kernel) return kernels_reach(flow, Ends::both);
-  if (const Support complete = has_ends(flow, Ends::both); !complete) return complete;
+  const auto api = flow.parameters.choice<BatchApi>(batch_api);
+  if (api == BatchApi::kernel) return kernels_reach(context, flow, Ends::both);
+  if (const Support complete = has_ends(context, flow, Ends::both); !complete) return complete;
   if (api == BatchApi::batch) {
     if (const std::string missing = vendor::no_batch(); !missing.empty()) return Support::no(missing);
   }
-  return has_copy_path(context(), flow);
+  return has_copy_path(context, flow);
 }
 
-std::unique_ptr<Transfer> CopyBatch::make(const Flow& flow, const Arenas& arenas) const {
-  const auto& context = shared_context();
-  switch (wanted_api(flow)) {
+std::unique_ptr<Transfer> make_batch(const std::shared_ptr<GpuContext>& context, const Flow& flow,
+                                     const Arenas& arenas) {
+  switch (flow.parameters.choice<BatchApi>(batch_api)) {
     case BatchApi::batch:
-      return std::make_unique<BatchTransfer>(context, flow, arenas, region(flow));
+      return std::make_unique<BatchTransfer>(context, flow, arenas, batch_of(flow));
     case BatchApi::loop:
-      return std::make_unique<LoopTransfer>(context, flow, arenas, region(flow));
+      return std::make_unique<LoopTransfer>(context, flow, arenas, batch_of(flow));
     default:
-      return std::make_unique<KernelRegionTransfer>(context, flow, arenas, region(flow));
+      return std::make_unique<KernelRegionTransfer>(context, flow, arenas, batch_of(flow));
   }
+}
+
+}  // namespace
+
+Method copy_batch(const std::shared_ptr<GpuContext>& context) {
+  return region_row(
+      context,
+      {"copy-batch", "copies many buffers by one call (cudaMemcpyBatchAsync), a call each, or a kernel"},
+      with_grid({peer_access, buffers, batch_api}), &batch_of, &can_batch, &make_batch);
 }
 
 }  // namespace linkscope::gpu

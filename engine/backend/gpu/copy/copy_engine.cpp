@@ -1,13 +1,13 @@
-#include "backend/gpu/copy/copy_engine.hpp"
-
+// copy-engine: the asynchronous and the synchronous calls, by either of the two interfaces.
 #include <algorithm>
 
 #include "backend/gpu/context.hpp"
 #include "backend/gpu/copy/copy_path.hpp"
+#include "backend/gpu/copy/methods.hpp"
+#include "backend/gpu/gpu_method.hpp"
 #include "backend/gpu/kernel/sweep_transfer.hpp"
 #include "backend/gpu/transfer.hpp"
 #include "backend/gpu/vendor/check.hpp"
-#include "base/error.hpp"
 #include "model/copy_check.hpp"
 
 namespace linkscope::gpu {
@@ -16,24 +16,15 @@ namespace {
 constexpr Bytes first_copy_bytes = 4 * MiB;
 
 enum class CopyCall { async, sync };
+constexpr Parameter copy_call =
+    word("call", "async|sync",
+         "sync: cudaMemcpy or hipMemcpy on the default stream, waited for until the bytes are there");
 enum class CopyApi { memcpy, peer };
+constexpr Parameter copy_api =
+    word("api", "memcpy|peer", "peer: cudaMemcpyPeerAsync or hipMemcpyPeerAsync, between two GPUs");
 
-CopyCall wanted_call(const Flow& flow) {
-  const std::string word = flow.parameters.word("call", "async");
-  if (word == "async") return CopyCall::async;
-  if (word == "sync") return CopyCall::sync;
-  throw Error(Fault::bad_input, "parameter call: '" + word + "' is neither async nor sync");
-}
-
-CopyApi wanted_api(const Flow& flow) {
-  const std::string word = flow.parameters.word("api", "memcpy");
-  if (word == "memcpy") return CopyApi::memcpy;
-  if (word == "peer") return CopyApi::peer;
-  throw Error(Fault::bad_input, "parameter api: '" + word + "' is neither memcpy nor peer");
-}
-
-/// Whether a synchronous call may come back before the bytes are there: as the vendors' manuals have it, within and
-/// between GPUs, and out of pageable memory, which the driver stages. Of managed memory they say nothing.
+/// Whether a synchronous call may come back before the bytes are there. The vendors' manuals say that it may within and
+/// between GPUs, and out of pageable memory, which the driver stages. They say nothing about managed memory.
 bool returns_early(const Flow& flow) {
   const auto on_gpu = [](const Endpoint& end) { return end.device.kind == DeviceKind::gpu; };
   const bool managed = flow.source->traits.migrates || flow.destination->traits.migrates;
@@ -50,12 +41,12 @@ class EngineTransfer final : public GpuTransfer {
         to_(flow.destination->device.index),
         bytes_(flow.bytes),
         arenas_(arenas),
-        check_(arenas.source, arenas.destination, flow.bytes, arenas.rotation),
-        call_(wanted_call(flow)),
-        api_(wanted_api(flow)),
+        call_(flow.parameters.choice<CopyCall>(copy_call)),
+        api_(flow.parameters.choice<CopyApi>(copy_api)),
         settles_(returns_early(flow)),
         enqueueing_(call_ == CopyCall::sync ? Enqueue::blocks : enqueueing_of_copy(flow)),
         path_(open_copy_path(*context_, flow)) {
+    set_check(std::make_unique<CopyCheck>(arenas.source, arenas.destination, flow.bytes, arenas.rotation));
     if (is_local(flow)) own_facts().touched_bytes = 2 * flow.bytes;
     if (enqueueing_ == Enqueue::returns) {
       own_facts().max_repeats = queue_share;
@@ -69,27 +60,20 @@ class EngineTransfer final : public GpuTransfer {
 
   void enqueue(gpuStream_t stream, std::uint64_t repeats) override {
     await_start_stamp(stream);
-    for (std::uint64_t repeat = 0; repeat < repeats; ++repeat, ++touched_) copy_slot(bytes_, stream);
+    for (std::uint64_t repeat = 0; repeat < repeats; ++repeat, count(1)) copy_slot(bytes_, stream);
   }
   void lead_in(gpuStream_t stream) override {
     stamped_ = true;
     if (enqueueing_ == Enqueue::returns)
       copy_async(lead_in_.destination, lead_in_.source, lead_in_.bytes, stream);
   }
-  void count_as_run(std::uint64_t transfers) override { touched_ = transfers; }
 
   void arm(std::uint64_t seed) override {
-    check_.arm(seed);
+    GpuTransfer::arm(seed);
     settle_caches(arenas_);
-    touched_ = 0;
   }
-  [[nodiscard]] std::optional<Mismatch> verify(std::uint64_t seed) const override {
-    return check_.verify(seed, touched_);
-  }
-  [[nodiscard]] Bytes verified_bytes() const override { return check_.verified_bytes(touched_); }
-  void flush() override { check_.flush(); }
   [[nodiscard]] std::vector<std::string> notes() const override {
-    std::vector<std::string> found = residences(arenas_);
+    std::vector<std::string> found = arenas_.residences();
     if (enqueueing_ == Enqueue::blocks) found.emplace_back(launch_cost_inside);
     if (call_ == CopyCall::sync)
       found.emplace_back("on the default stream: synchronous calls of one GPU wait for one another");
@@ -99,7 +83,7 @@ class EngineTransfer final : public GpuTransfer {
  private:
   /// Copies `bytes` of the slot whose turn it is.
   void copy_slot(Bytes bytes, gpuStream_t stream) {
-    const Bytes at = touched_ % arenas_.rotation.slots * arenas_.rotation.stride;
+    const Bytes at = transfers() % arenas_.rotation.slots * arenas_.rotation.stride;
     std::byte* to = arenas_.destination->data() + at;
     const std::byte* from = arenas_.source->data() + at;
     if (call_ == CopyCall::async) {
@@ -115,7 +99,7 @@ class EngineTransfer final : public GpuTransfer {
       LINKSCOPE_CHECK(gpuMemcpyAsync(to, from, bytes, gpuMemcpyDefault, stream));
     }
   }
-  /// On the default stream, as synchronous calls are; has ended on return.
+  /// The copy runs on the default stream, as synchronous calls do, and has ended on return.
   void copy_sync(std::byte* to, const std::byte* from, Bytes bytes) {
     if (api_ == CopyApi::peer) {
       LINKSCOPE_CHECK(gpuMemcpyPeer(to, to_, from, from_, bytes));
@@ -146,7 +130,6 @@ class EngineTransfer final : public GpuTransfer {
   int to_;
   Bytes bytes_;
   Arenas arenas_;
-  CopyCheck check_;
   CopyCall call_;
   CopyApi api_;
   bool settles_;  ///< whether a synchronous call must be waited for
@@ -154,36 +137,26 @@ class EngineTransfer final : public GpuTransfer {
   PeerHold path_;
   LeadIn lead_in_;
   bool stamped_ = false;  ///< whether a start stamp precedes what is enqueued next
-  std::uint64_t touched_ = 0;
 };
 
-}  // namespace
-
-std::map<std::string, std::string> CopyEngine::own_parameters() const {
-  auto all = copy_path_parameters();
-  all.emplace(
-      "call",
-      "async (default), or sync: cudaMemcpy or hipMemcpy on the default stream, waited for until the bytes "
-      "are there");
-  all.emplace("api",
-              "memcpy (default), or peer: cudaMemcpyPeerAsync or hipMemcpyPeerAsync, between two GPUs");
-  return all;
-}
-
-Support CopyEngine::supports(const Flow& flow) const {
-  if (const Support complete = has_ends(flow, Ends::both); !complete) return complete;
-  static_cast<void>(wanted_call(flow));
-  if (wanted_api(flow) == CopyApi::peer) {
+Support can_copy(const GpuContext& context, const Flow& flow) {
+  if (const Support complete = has_ends(context, flow, Ends::both); !complete) return complete;
+  if (flow.parameters.choice<CopyApi>(copy_api) == CopyApi::peer) {
     if (!between_gpus(flow)) return Support::no("api peer copies between two GPUs");
     if (flow.source->traits.migrates || flow.destination->traits.migrates) {
       return Support::no("api peer names the two GPUs that hold the memory: managed memory may be elsewhere");
     }
   }
-  return has_copy_path(context(), flow);
+  return has_copy_path(context, flow);
 }
 
-std::unique_ptr<Transfer> CopyEngine::make(const Flow& flow, const Arenas& arenas) const {
-  return std::make_unique<EngineTransfer>(shared_context(), flow, arenas);
+}  // namespace
+
+Method copy_engine(const std::shared_ptr<GpuContext>& context) {
+  return stream_row(context,
+                    {"copy-engine", "copies by the DMA engines (cudaMemcpyAsync, hipMemcpyAsync)",
+                     Quantity::bandwidth, copy_engine_traits},
+                    {peer_access, copy_call, copy_api}, &can_copy, &make<EngineTransfer>);
 }
 
 }  // namespace linkscope::gpu

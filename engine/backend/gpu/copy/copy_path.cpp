@@ -13,21 +13,12 @@ namespace {
 
 bool returns_at_once(const Endpoint& end) { return !end.traits.system_pages && !end.traits.migrates; }
 
+PeerAccess wanted_access(const Flow& flow) { return flow.parameters.choice<PeerAccess>(peer_access); }
+
 }  // namespace
 
-PeerAccess wanted_peer_access(const Flow& flow) {
-  const std::string word = flow.parameters.word("peer_access", "on");
-  if (word == "on") return PeerAccess::on;
-  if (word == "off") return PeerAccess::off;
-  throw Error(Fault::bad_input, "parameter peer_access: '" + word + "' is neither on nor off");
-}
-
-std::map<std::string, std::string> copy_path_parameters() {
-  return {{"peer_access", "between two GPUs: on (default), or off: the driver stages through host memory"}};
-}
-
 Support has_copy_path(const GpuContext& context, const Flow& flow) {
-  const PeerAccess wanted = wanted_peer_access(flow);
+  const PeerAccess wanted = wanted_access(flow);
   for (const auto& end : {flow.source, flow.destination}) {
     if (end->device.kind != DeviceKind::gpu) continue;
     if (const Support here = context.has(end->device); !here) return here;
@@ -42,12 +33,11 @@ Support has_copy_path(const GpuContext& context, const Flow& flow) {
 
 PeerHold open_copy_path(GpuContext& context, const Flow& flow) {
   if (!between_gpus(flow)) return nullptr;
-  return context.peers().hold(flow.source->device.index, flow.destination->device.index,
-                              wanted_peer_access(flow));
+  return context.peers().hold(flow.source->device.index, flow.destination->device.index, wanted_access(flow));
 }
 
 Enqueue enqueueing_of_copy(const Flow& flow) {
-  const bool staged = between_gpus(flow) && wanted_peer_access(flow) == PeerAccess::off;
+  const bool staged = between_gpus(flow) && wanted_access(flow) == PeerAccess::off;
   const bool on_host =
       flow.source->device.kind == DeviceKind::numa && flow.destination->device.kind == DeviceKind::numa;
   const bool returns =
@@ -81,15 +71,6 @@ void settle_caches(const Arenas& arenas) {
     if (buffer == nullptr || buffer->where().device.kind != DeviceKind::numa) continue;
     buffer->flush(0, std::min(buffer->bytes(), arenas.rotation.stride));
   }
-}
-
-std::vector<std::string> residences(const Arenas& arenas) {
-  std::vector<std::string> found;
-  for (const Buffer* buffer : {arenas.source, arenas.destination}) {
-    if (buffer == nullptr) continue;
-    if (std::string where = buffer->residence(); !where.empty()) found.push_back(std::move(where));
-  }
-  return found;
 }
 
 }  // namespace linkscope::gpu

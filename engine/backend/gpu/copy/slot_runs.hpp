@@ -15,8 +15,8 @@ struct SlotRun {
   bool operator==(const SlotRun&) const = default;
 };
 
-/// The slots of turns [from, to), of which turn t has slot t % slots, each once: up to the last slot, and those that
-/// are at the beginning again. A run that is not needed has a count of 0.
+/// The slots of turns [from, to), each once, where turn t has slot t % slots: a run up to the last slot, and one from the
+/// beginning again. A run that is not needed has a count of 0.
 [[nodiscard]] constexpr std::array<SlotRun, 2> slot_runs(std::uint64_t from, std::uint64_t to,
                                                          std::uint64_t slots) {
   const std::uint64_t turns = to - from;

@@ -23,18 +23,19 @@ CountedGraph::CountedGraph(std::shared_ptr<GpuContext> context, int device, cons
       count_(*context_, device, 1),
       counter_(count_.data()) {
   context_->load(device_, {counting_kernel(sizeof counter_)});
-  rows_ = {shape.bytes, (shape.bytes + word_bytes - 1) / word_bytes * word_bytes, 1, 1};
+  const Bytes whole_words = (shape.bytes + word_bytes - 1) / word_bytes * word_bytes;
+  region_ = {shape.bytes, 1, 1, whole_words, whole_words};
   if (shape.kind == NodeKind::copy_3d) {
     const Bytes width = std::max<Bytes>(1, shape.bytes / (rows_of_region * planes_of_region));
-    rows_ = {width, (width / word_bytes + 1) * 2 * word_bytes, rows_of_region, planes_of_region};
+    const Bytes pitch = (width / word_bytes + 1) * 2 * word_bytes;
+    region_ = {width, rows_of_region, planes_of_region, pitch, pitch * rows_of_region};
   }
   if (shape.kind != NodeKind::kernel) {
     const DeviceId here{DeviceKind::gpu, device_};
     const auto memory = device_memory(context_);
-    const Bytes bytes = rows_.pitch * rows_.rows * rows_.planes;
     const Endpoint where{here, "device", Placement::bound, here, {}, 0, device_traits};
-    source_ = memory->allocate(where, bytes);
-    destination_ = memory->allocate(where, bytes);
+    source_ = memory->allocate(where, region_.footprint());
+    destination_ = memory->allocate(where, region_.footprint());
   }
   LINKSCOPE_CHECK(gpuGraphCreate(&graph_, 0));
   try {
@@ -62,12 +63,12 @@ gpuGraphNode_t CountedGraph::add_node_after(gpuGraphNode_t last) {
     LINKSCOPE_CHECK(gpuGraphAddKernelNode(&node, graph_, before, count, &kernel));
   } else if (shape_.kind == NodeKind::copy) {
     LINKSCOPE_CHECK(gpuGraphAddMemcpyNode1D(&node, graph_, before, count, destination_->data(),
-                                            source_->data(), rows_.width, gpuMemcpyDeviceToDevice));
+                                            source_->data(), region_.width, gpuMemcpyDeviceToDevice));
   } else {
     gpuMemcpy3DParms region{};
-    region.srcPtr = {source_->data(), rows_.pitch, rows_.width, rows_.rows};
-    region.dstPtr = {destination_->data(), rows_.pitch, rows_.width, rows_.rows};
-    region.extent = {rows_.width, rows_.rows, rows_.planes};
+    region.srcPtr = {source_->data(), region_.pitch, region_.width, region_.rows};
+    region.dstPtr = {destination_->data(), region_.pitch, region_.width, region_.rows};
+    region.extent = {region_.width, region_.rows, region_.planes};
     region.kind = gpuMemcpyDeviceToDevice;
     LINKSCOPE_CHECK(gpuGraphAddMemcpyNode(&node, graph_, before, count, &region));
   }
@@ -88,16 +89,16 @@ std::optional<Mismatch> CountedGraph::find_wrong(std::uint64_t seed, std::uint64
     return Mismatch{std::to_string(launches) + " launches of " + std::to_string(shape_.nodes) +
                     " kernels, but " + std::to_string(counted) + " ran"};
   }
-  for (std::uint64_t row = 0; launches > 0 && row < rows_.rows * rows_.planes; ++row) {
-    const Bytes at = row * rows_.pitch;
-    const auto bad = destination_->compare(at, rows_.width, shifted_seed(seed, at / word_bytes));
+  for (std::uint64_t row = 0; launches > 0 && row < region_.rows * region_.planes; ++row) {
+    const Bytes at = region_.row_offset(row);
+    const auto bad = destination_->compare(at, region_.width, shifted_seed(seed, at / word_bytes));
     if (bad) return Mismatch{"byte " + std::to_string(at + *bad) + " of a graph's copy arrived wrong"};
   }
   return std::nullopt;
 }
 
 Bytes CountedGraph::verified_bytes() const {
-  return shape_.kind == NodeKind::kernel ? word_bytes : rows_.width * rows_.rows * rows_.planes;
+  return shape_.kind == NodeKind::kernel ? word_bytes : region_.payload();
 }
 
 }  // namespace linkscope::gpu

@@ -1,4 +1,4 @@
-// CountedGraph: a chain of small nodes whose runs can be told apart from none.
+// CountedGraph: a chain of small nodes that shows how often it has run.
 #pragma once
 
 #include <cstdint>
@@ -9,6 +9,7 @@
 #include "backend/gpu/memory/device_words.hpp"
 #include "backend/gpu/vendor.hpp"
 #include "model/buffer.hpp"
+#include "model/region.hpp"
 #include "model/transfer.hpp"
 
 namespace linkscope::gpu {
@@ -17,7 +18,7 @@ class GpuContext;
 
 enum class NodeKind { kernel, copy, copy_3d };
 
-/// What a graph is made of.
+/// The nodes of a graph.
 struct GraphShape {
   NodeKind kind = NodeKind::kernel;
   std::uint64_t nodes = 1;
@@ -34,27 +35,19 @@ class CountedGraph {
 
   [[nodiscard]] gpuGraph_t graph() const { return graph_; }
   [[nodiscard]] std::uint64_t nodes() const { return shape_.nodes; }
-  /// No kernel has been counted, the copies' source holds the pattern, their destination poison.
+  /// Counts no kernel, lays the pattern of `seed` into the copies' source and poison into their destination.
   void arm(std::uint64_t seed);
   /// Whether the graph has run `launches` times since arm(seed), as far as its nodes tell.
   [[nodiscard]] std::optional<Mismatch> find_wrong(std::uint64_t seed, std::uint64_t launches) const;
   [[nodiscard]] Bytes verified_bytes() const;
 
  private:
-  /// A copy's rows: one, or 8 in each of 8 planes, with gaps between them.
-  struct Rows {
-    Bytes width = 0;
-    Bytes pitch = 0;
-    std::uint64_t rows = 1;
-    std::uint64_t planes = 1;
-  };
-
   gpuGraphNode_t add_node_after(gpuGraphNode_t last);
 
   std::shared_ptr<GpuContext> context_;
   int device_;
   GraphShape shape_;
-  Rows rows_;
+  Region region_;  ///< that a copy moves: one row, or 8 in each of 8 planes, with gaps between them
   DeviceWords count_;
   std::uint64_t* counter_;
   std::unique_ptr<Buffer> source_;

@@ -25,7 +25,7 @@ std::optional<int> device_at(const GpuContext& context, const std::string& pci) 
   return std::nullopt;
 }
 
-/// What a driver refuses for no fault of its context's is not supported.
+/// Calls `step`. Throws Error{unsupported} with `what` and the driver's words where the driver refuses it.
 void refusal_is_no_support(const std::string& what, const std::function<void()>& step) {
   try {
     step();

@@ -1,4 +1,4 @@
-// IpcMapping: memory of a GPU that one process of this node offers and another maps into its own addresses.
+// IpcExport and IpcMappings: memory of a GPU that one process of a node gives away and another maps.
 #pragma once
 
 #include <cstddef>
@@ -21,21 +21,20 @@ class GpuContext;
 /// Whether memory of that kind has a handle by which another process can map it.
 [[nodiscard]] Support has_ipc_handle(const Endpoint& where);
 
-/// What a process must be told to map a buffer of another one, and to know that both mean the same by it.
+/// Tells a process how to map a buffer of another one, and lets it see that both mean the same by it.
 class IpcExport {
  public:
-  /// Of `buffer`, in memory of a GPU. Throws Error{unsupported} with the driver's words where that gives no handle.
+  /// The export of `buffer`, which is in memory of a GPU. Throws Error{unsupported} with the driver's words where that gives no handle.
   static IpcExport of(GpuContext& context, const Buffer& buffer, const Rotation& rotation);
-  /// The inverse of text(). Throws Error{broken} for anything else.
+  /// Reads what text() wrote. Throws Error{broken} for anything else.
   static IpcExport read(const std::string& text);
 
-  /// As bytes, for PreparedParts::export_handles().
+  /// The bytes that another process read()s.
   [[nodiscard]] std::string text() const;
-  /// Whether this process can map it, as a buffer that a flow of `rotation` uses.
+  /// Whether this process can map the buffer, and would use it as a flow of `rotation` does.
   [[nodiscard]] Support usable(const GpuContext& context, const Rotation& rotation) const;
-  /// The GPU that holds it, by its number in this process. Only where usable().
+  /// The GPU that holds the buffer, by its number in this process. Only where usable().
   [[nodiscard]] DeviceId device(const GpuContext& context) const;
-  [[nodiscard]] Bytes bytes() const { return words_.bytes; }
 
  private:
   friend class IpcMappings;
@@ -55,7 +54,7 @@ class IpcExport {
 /// nothing.
 class ForeignBuffer final : public Buffer {
  public:
-  /// `mapping`: what keeps the address valid.
+  /// `mapping` keeps the address valid.
   ForeignBuffer(Endpoint where, Bytes bytes, std::byte* address, std::shared_ptr<const void> mapping)
       : Buffer(std::move(where), bytes), address_(address), mapping_(std::move(mapping)) {}
 
@@ -73,7 +72,7 @@ class ForeignBuffer final : public Buffer {
   std::shared_ptr<const void> mapping_;
 };
 
-/// The allocations of other processes that are mapped here: each once for a GPU, for as long as a buffer needs it.
+/// Maps allocations of other processes: each once for a GPU, for as long as a buffer needs it.
 class IpcMappings {
  public:
   explicit IpcMappings(std::shared_ptr<GpuContext> context);
@@ -81,8 +80,8 @@ class IpcMappings {
   IpcMappings(const IpcMappings&) = delete;
   IpcMappings& operator=(const IpcMappings&) = delete;
 
-  /// What `offer`, which is usable() here, means to kernels and copies of GPU `device`; switches peer access on.
-  /// `rank`: the process that offered it. Throws Error{unsupported} with the driver's words where it cannot be mapped.
+  /// The buffer of `exported`, which is usable() here, for kernels and copies of GPU `device`; switches peer access on.
+  /// `rank`: the process that exported it. Throws Error{unsupported} with the driver's words where it cannot be mapped.
   [[nodiscard]] std::unique_ptr<ForeignBuffer> open(int device, const IpcExport& exported, int rank);
 
  private:

@@ -167,7 +167,7 @@ void SweepTransfer::enqueue(gpuStream_t stream, std::uint64_t repeats) {
 }
 
 std::vector<std::string> SweepTransfer::notes() const {
-  std::vector<std::string> all = residences(work_.memory->arenas);
+  std::vector<std::string> all = work_.memory->arenas.residences();
   if (overlaps_) all.emplace_back(repeats_overlap);
   if (work_.remark) work_.remark(all, transfers_);
   return all;

@@ -2,9 +2,11 @@
 #include "backend/gpu/migration/migrating_slots.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include "backend/gpu/context.hpp"
 #include "backend/gpu/copy/slot_runs.hpp"
+#include "backend/gpu/migration/migrating_transfer.hpp"
 #include "backend/gpu/vendor/check.hpp"
 #include "backend/host/context.hpp"
 #include "backend/host/memory_room.hpp"
@@ -13,7 +15,9 @@
 namespace linkscope::gpu {
 namespace {
 
-constexpr std::uint64_t most_slots = 32;  // faults of 16 us and more fill a sample of half a millisecond
+// Every transfer of a start needs a slot whose pages are still at home. Faults of 16 us and more fill a sample of half
+// a millisecond.
+constexpr std::uint64_t most_slots = 32;
 constexpr Bytes most_rotated = 256 * MiB;
 
 /// The GPU that ManagedMemory counts the buffer for.
@@ -23,13 +27,15 @@ int counted_on(const GpuContext& context, const Endpoint& where) {
 
 }  // namespace
 
-Bytes migration_footprint(const Flow& flow) {
-  return (flow.bytes + migration_block - 1) / migration_block * migration_block;
-}
-
-Bytes migration_rotation(const Flow& flow) {
-  const Bytes slot = migration_footprint(flow);
-  return std::min(most_slots * slot, std::max(most_rotated, slot));
+Method migration_row(const std::shared_ptr<GpuContext>& context, const MethodSpec& spec,
+                     std::vector<Parameter> parameters, AskGpus supports, MakeTransfer make) {
+  Method row = gpu_row(context, spec, std::move(parameters), std::move(supports), std::move(make));
+  row.footprint = [](const Flow& flow) { return in_blocks(flow.bytes); };
+  row.rotation_bytes = [](const Flow& flow) {
+    const Bytes slot = in_blocks(flow.bytes);
+    return std::min(most_slots * slot, std::max(most_rotated, slot));
+  };
+  return row;
 }
 
 Support can_migrate(GpuContext& context, const Endpoint& home, const DeviceId& visitor) {
@@ -42,6 +48,24 @@ Support can_migrate(GpuContext& context, const Endpoint& home, const DeviceId& v
   if (visitor.kind == DeviceKind::numa) return Support::yes();
   if (const Support here = context.has(visitor); !here) return here;
   return context.reachable(visitor.index, home);
+}
+
+Support can_touch(GpuContext& context, const Flow& flow, std::int64_t threads) {
+  if (!flow.source || flow.destination)
+    return Support::no(flow.method + " takes a source only: pages come to the executor");
+  if (const Support moves = can_migrate(context, *flow.source, flow.executor); !moves) return moves;
+  if (flow.executor.kind == DeviceKind::gpu) return Support::yes();
+  if (const Support executor = context.host().can_execute(flow.executor); !executor) return executor;
+  const auto cpus =
+      static_cast<std::int64_t>(context.host().topology().find(flow.executor.index)->cpus.size());
+  if (threads <= cpus) return Support::yes();
+  return Support::no(flow.executor.text() + " has " + std::to_string(cpus) + " CPUs, not " +
+                     std::to_string(threads));
+}
+
+void share_among_cpus(const GpuContext& context, int node, Bytes length,
+                      const std::function<void(Bytes offset, Bytes length)>& piece) {
+  context.host().workers(node).share_pinned(length, piece);
 }
 
 void migrate(GpuContext& context, std::byte* address, Bytes bytes, const DeviceId& home) {

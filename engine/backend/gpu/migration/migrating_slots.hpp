@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <set>
@@ -19,20 +20,27 @@ namespace linkscope::gpu {
 
 class GpuContext;
 
-/// How far apart slots of such methods are, so that none shares a block with its neighbour: drivers fetch up to 2 MiB
-/// around a fault, and AMD and NVIDIA both map that much as one page.
+/// Slots are so far apart that none shares a block with its neighbour: drivers fetch up to 2 MiB around a fault, and AMD
+/// and NVIDIA both map that much as one page.
 inline constexpr Bytes migration_block = 2 * MiB;
 
-/// flow.bytes in whole blocks: Method::footprint.
-[[nodiscard]] Bytes migration_footprint(const Flow& flow);
-/// Every transfer of a start needs a slot whose pages are still at home: some dozens, as far as memory is not wasted.
-[[nodiscard]] Bytes migration_rotation(const Flow& flow);
+/// `bytes` in whole blocks.
+[[nodiscard]] constexpr Bytes in_blocks(Bytes bytes) {
+  return (bytes + migration_block - 1) / migration_block * migration_block;
+}
 
-/// Whether the pages of `home` can move to and from `visitor`, a GPU or a NUMA node, because it touches or asks for
-/// them.
+/// Whether the pages of `home` move to and from `visitor`, a GPU or a NUMA node, when it touches or asks for them.
 [[nodiscard]] Support can_migrate(GpuContext& context, const Endpoint& home, const DeviceId& visitor);
 
-/// Home is the device of the buffer's endpoint. Counts the memory that the visitor must have free for all of the arena.
+/// Whether the executor, a GPU or `threads` CPU threads of a node, can touch the source's pages so that they come.
+[[nodiscard]] Support can_touch(GpuContext& context, const Flow& flow, std::int64_t threads);
+
+/// Runs `piece` on parts of [0, length), whole pages each, by the CPUs of `node`.
+void share_among_cpus(const GpuContext& context, int node, Bytes length,
+                      const std::function<void(Bytes offset, Bytes length)>& piece);
+
+/// The slots' home is the device of the buffer's endpoint. They count the memory that the visitor must have free for all
+/// of the arena.
 class MigratingSlots {
  public:
   /// `arena` outlives it. Throws Error{no_memory} where the visitor's memory does not hold what may come.
@@ -56,14 +64,14 @@ class MigratingSlots {
   void bring_home(std::uint64_t done);
   /// Slots that `done` transfers have touched.
   [[nodiscard]] std::uint64_t touched(std::uint64_t done) const;
-  /// Compares those with the pattern.
+  /// Compares the slots that `done` transfers have touched with the pattern.
   [[nodiscard]] std::optional<Mismatch> compare(std::uint64_t seed, std::uint64_t done) const;
-  /// The seed by which `slot` alone holds the pattern.
+  /// The seed of the pattern in `slot` alone.
   [[nodiscard]] std::uint64_t seed_of(std::uint64_t seed, std::uint64_t slot) const {
     return check_.slot_seed(seed, slot);
   }
   void flush() { check_.flush(); }
-  /// Residence, and what may keep pages from moving.
+  /// Says where the pages are, and what may keep them from moving.
   [[nodiscard]] std::vector<std::string> notes() const;
 
  private:
@@ -77,7 +85,7 @@ class MigratingSlots {
   Rotation rotation_;
   CopyCheck check_;
   std::set<Advice> advice_;
-  int reserved_on_ = -1;    ///< GPU
+  int reserved_on_ = -1;    ///< the GPU whose memory is counted
   bool astray_ = true;      ///< any page may be anywhere
   std::uint64_t home_ = 0;  ///< turns whose pages were brought home
 };

@@ -151,7 +151,7 @@ std::optional<WrongWord> GpuPacker::compare(const GridBox& box, std::uint64_t se
   return WrongWord{*found % box.columns, *found / box.columns};
 }
 
-/// Has `search` lower a word to the number of the first thing that is wrong.
+/// The number of the first thing that is wrong, to which `search` lowers a word.
 template <class Search>
 std::optional<std::uint64_t> GpuPacker::first_wrong(const Search& search) {
   use_device();

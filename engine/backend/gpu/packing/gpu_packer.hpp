@@ -18,8 +18,7 @@
 
 namespace linkscope::gpu {
 
-/// Several ranks may share a GPU: each has its stream. Made and destroyed by the context's thread; then called by the
-/// rank's.
+/// Several ranks may share a GPU: each has its stream. The context's thread makes and destroys it, the rank's calls it.
 class GpuPacker final : public Packer {
  public:
   /// `state` and `buffers` are memory that kernels of GPU `device` reach. `calls`: those of the buffers' memory.
@@ -31,8 +30,8 @@ class GpuPacker final : public Packer {
 
   [[nodiscard]] int device() const { return device_; }
   [[nodiscard]] gpuStream_t stream() const { return stream_.get(); }
-  /// What synchronise() calls again and again while it waits: throws Error{broken} where what the stream waits for
-  /// will never come. Without one the runtime waits, as the run says (LINKSCOPE_SYNC).
+  /// synchronise() calls `look` again and again while it waits; it throws Error{broken} where what the stream waits
+  /// for will never come. Without one the runtime waits, as the run says (LINKSCOPE_SYNC).
   void look_meanwhile(std::function<void()> look) { look_ = std::move(look); }
 
   void copy(const std::vector<PackedRows>& rows) override;
@@ -59,7 +58,7 @@ class GpuPacker final : public Packer {
   using PinnedWords = std::unique_ptr<std::byte, std::function<void(std::byte*)>>;
 
   void use_device() const;
-  /// Blocks that `items` keep busy, and no more than the GPU holds.
+  /// As many blocks as `items` keep busy, and no more than the GPU holds.
   [[nodiscard]] unsigned busy_blocks(std::uint64_t items, unsigned threads) const;
   template <class Search>
   [[nodiscard]] std::optional<std::uint64_t> first_wrong(const Search& search);

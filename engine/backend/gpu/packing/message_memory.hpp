@@ -14,10 +14,10 @@ namespace linkscope::gpu {
 
 class GpuContext;
 
-/// malloc and free for the system's pages, else the runtime's calls. What was not given back goes with it.
+/// Calls malloc and free for the system's pages, else the runtime. Its destructor frees what was not given back.
 class MessageMemory {
  public:
-  /// `calls`: nothing where the memory has none. `stream`: of those that allocate in stream order.
+  /// `calls`: the memory's, where it has any. `stream`: for calls that allocate in stream order.
   MessageMemory(std::shared_ptr<GpuContext> context, Endpoint where, int device,
                 const std::optional<RuntimeCalls>& calls, gpuStream_t stream);
   ~MessageMemory();

@@ -10,7 +10,8 @@
 
 namespace linkscope::gpu {
 
-/// A particle of the queue: which of the departures it goes with, as which of its particles, and where it is stored.
+/// A particle of the queue: the departure that it goes with, its number among that departure's, and its place in the
+/// store.
 struct QueuedParticle {
   std::uint32_t departure = 0;
   std::uint32_t place = 0;
@@ -18,8 +19,8 @@ struct QueuedParticle {
 };
 static_assert(sizeof(QueuedParticle) == 16);
 
-/// What one launch queues: of departure first + d the particles up to ends[d], counted from `from` on, each departure's
-/// behind those of the one before.
+/// The particles that one launch queues. Departure first + d has those up to ends[d], counted from `from` on, behind
+/// those of the departure before.
 struct DepartureTable {
   static constexpr unsigned most = 64;
   std::uint64_t from = 0;
@@ -28,7 +29,7 @@ struct DepartureTable {
   std::array<std::uint64_t, most> ends{};
 };
 
-/// Where the queue is: all in memory of the GPU.
+/// The queue, all of it in memory of the GPU.
 struct ParticleQueue {
   QueuedParticle* particles = nullptr;
   std::uint64_t* size = nullptr;    ///< of the queue
@@ -113,8 +114,7 @@ static __global__ void fill_queue_kernel(DepartureTable table, ParticleQueue que
   queue.particles[at] = {departure, static_cast<std::uint32_t>(place), table.from + i};
 }
 
-/// The columns of a message. Neighbouring threads have neighbouring places: so whole lines of a column are stored and
-/// loaded.
+/// The columns of a message. Neighbouring threads have neighbouring places, so that they store and load whole lines.
 class ColumnAccess {
  public:
   __device__ ColumnAccess(std::byte* message, std::uint64_t count)

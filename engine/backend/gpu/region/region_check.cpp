@@ -1,10 +1,12 @@
-#include "backend/gpu/region/region_check.hpp"
-
+// Arms and verifies the memory of transfers that move a region.
 #include <algorithm>
+#include <memory>
+#include <optional>
 #include <string>
 
 #include "backend/gpu/memory/device_words.hpp"
 #include "backend/gpu/region/region_kernels.hpp"
+#include "backend/gpu/region/region_transfer.hpp"
 #include "backend/gpu/vendor/check.hpp"
 #include "base/error.hpp"
 #include "model/pattern.hpp"
@@ -14,50 +16,62 @@ namespace {
 
 constexpr Bytes piece_bytes = 16 * MiB;
 
-}  // namespace
-
-RegionCheck::RegionCheck(std::shared_ptr<GpuContext> context, int executor, const Arenas& arenas,
-                         const Region& region)
-    : context_(std::move(context)), device_(executor), arenas_(arenas), region_(region) {
-  const Rotation& rotation = arenas.rotation;
-  const bool apart = is_stacked()
-                         ? rotation.slots <= region.stackable()
-                         : rotation.stride >= region.footprint() && rotation.stride % word_bytes == 0;
-  if (rotation.slots > 1 && !apart) {
-    throw Error(Fault::bad_input, "slots of " + std::to_string(region.footprint()) + " B cannot be " +
-                                      std::to_string(rotation.stride) + " B apart");
-  }
-  for (const Buffer* buffer : {arenas.source, arenas.destination}) {
-    if (buffer == nullptr || buffer->bytes() < extent()) {
-      throw Error(Fault::bad_input, "a region's slots need " + std::to_string(extent()) + " B at either end");
+class RegionCheck final : public Check {
+ public:
+  RegionCheck(std::shared_ptr<GpuContext> context, int executor, const Arenas& arenas, const Region& region)
+      : context_(std::move(context)), device_(executor), arenas_(arenas), region_(region) {
+    const Rotation& rotation = arenas.rotation;
+    const bool apart = is_stacked()
+                           ? rotation.slots <= region.stackable()
+                           : rotation.stride >= region.footprint() && rotation.stride % word_bytes == 0;
+    if (rotation.slots > 1 && !apart) {
+      throw Error(Fault::bad_input, "slots of " + std::to_string(region.footprint()) + " B cannot be " +
+                                        std::to_string(rotation.stride) + " B apart");
     }
+    for (const Buffer* buffer : {arenas.source, arenas.destination}) {
+      if (buffer == nullptr || buffer->bytes() < extent()) {
+        throw Error(Fault::bad_input,
+                    "a region's slots need " + std::to_string(extent()) + " B at either end");
+      }
+    }
+    const DeviceId& holder = arenas.destination->where().device;
+    if (holder.kind == DeviceKind::gpu) device_ = holder.index;
   }
-  const DeviceId& holder = arenas.destination->where().device;
-  if (holder.kind == DeviceKind::gpu) device_ = holder.index;
-}
 
-bool RegionCheck::is_stacked() const {
-  return arenas_.rotation.slots > 1 && arenas_.rotation.stride == region_.rows * region_.pitch &&
-         region_.planes > 1;
-}
+  void arm(std::uint64_t seed) override {
+    arenas_.source->fill(0, extent(), seed);
+    arenas_.destination->poison(0, extent());
+  }
+  [[nodiscard]] std::optional<Mismatch> verify(std::uint64_t seed,
+                                               std::uint64_t slots_touched) const override;
+  /// The bytes between the region's are compared as well.
+  [[nodiscard]] Bytes verified_bytes(std::uint64_t slots_touched) const override {
+    return (is_stacked() ? 1 : std::min(slots_touched, arenas_.rotation.slots)) * region_.footprint();
+  }
+  void flush() override {
+    arenas_.source->flush(0, extent());
+    arenas_.destination->flush(0, extent());
+  }
 
-Bytes RegionCheck::extent() const {
-  return (arenas_.rotation.slots - 1) * arenas_.rotation.stride + region_.footprint();
-}
+ private:
+  [[nodiscard]] Bytes extent() const {
+    return (arenas_.rotation.slots - 1) * arenas_.rotation.stride + region_.footprint();
+  }
+  [[nodiscard]] bool is_stacked() const {
+    return arenas_.rotation.slots > 1 && arenas_.rotation.stride == region_.rows * region_.pitch &&
+           region_.planes > 1;
+  }
+  /// The first bad offset in `region`, which is at `at`.
+  [[nodiscard]] std::optional<Bytes> compare(Bytes at, const Region& region, std::uint64_t seed) const;
+  [[nodiscard]] std::optional<Bytes> compare_copied(const std::byte* at, const Region& region,
+                                                    std::uint64_t seed) const;
+  [[nodiscard]] Mismatch describe(std::uint64_t slot, const Region& region, Bytes offset) const;
 
-void RegionCheck::arm(std::uint64_t seed) const {
-  arenas_.source->fill(0, extent(), seed);
-  arenas_.destination->poison(0, extent());
-}
-
-Bytes RegionCheck::verified_bytes(std::uint64_t slots_touched) const {
-  return (is_stacked() ? 1 : std::min(slots_touched, arenas_.rotation.slots)) * region_.footprint();
-}
-
-void RegionCheck::flush() const {
-  arenas_.source->flush(0, extent());
-  arenas_.destination->flush(0, extent());
-}
+  std::shared_ptr<GpuContext> context_;
+  int device_;  ///< the GPU that compares
+  Arenas arenas_;
+  Region region_;
+};
 
 std::optional<Mismatch> RegionCheck::verify(std::uint64_t seed, std::uint64_t slots_touched) const {
   context_->use(device_);
@@ -109,6 +123,13 @@ Mismatch RegionCheck::describe(std::uint64_t slot, const Region& region, Bytes o
     what += " in slot " + std::to_string(is_stacked() ? row / region_.rows : slot);
   what += region.contains(offset) ? " arrived wrong in " : ", outside the region, was overwritten in ";
   return {what + where.device.text() + " " + where.memory};
+}
+
+}  // namespace
+
+std::unique_ptr<Check> region_check(const std::shared_ptr<GpuContext>& context, int executor,
+                                    const Arenas& arenas, const Region& region) {
+  return std::make_unique<RegionCheck>(context, executor, arenas, region);
 }
 
 }  // namespace linkscope::gpu

@@ -158,11 +158,11 @@ struct CompareRegion {
 }  // namespace
 
 void launch_region_copy(gpuStream_t stream, const Sweep& sweep, const Region& from, const Region& to,
-                        unsigned blocks, unsigned threads) {
+                        const Grid& grid) {
   const Bytes unit = unit_of(sweep, from, to);
   const std::uint64_t units = from.width / unit;
   const CopyKernel kernel = is_short(units) ? kernel_for<in_flight>(unit) : kernel_for<1>(unit);
-  kernel<<<blocks, threads, 0, stream>>>(sweep, from, to, lanes_of(units));
+  kernel<<<grid.blocks, grid.threads, 0, stream>>>(sweep, from, to, lanes_of(units));
   LINKSCOPE_CHECK(gpuGetLastError());
 }
 

@@ -1,8 +1,8 @@
-#include "backend/gpu/call/graph.hpp"
-
+// graph-instantiate and graph-launch: what graphs of kernels and small copies cost before they run.
 #include <algorithm>
 
 #include "backend/gpu/call/call_transfer.hpp"
+#include "backend/gpu/call/methods.hpp"
 #include "backend/gpu/context.hpp"
 #include "backend/gpu/graph/counted_graph.hpp"
 #include "backend/gpu/graph/recorded_graph.hpp"
@@ -17,20 +17,19 @@ constexpr std::uint64_t most_nodes = 4096;
 constexpr std::uint64_t most_nodes_under_way = 64;  // a launch must not wait for the ones before it
 constexpr std::uint64_t most_executable = 32;
 
-std::optional<NodeKind> kind_of(const Flow& flow) {
-  const std::string word = flow.parameters.word("node", "kernel");
-  if (word == "kernel") return NodeKind::kernel;
-  if (word == "copy") return NodeKind::copy;
-  return word == "copy-3d" ? std::optional(NodeKind::copy_3d) : std::nullopt;
-}
+constexpr Parameter node_kind =
+    word("node", "kernel|copy|copy-3d", "what the nodes are; copy-3d: of 8 rows in 8 planes");
+constexpr Parameter node_count =
+    integer("nodes", "nodes of the graph, each behind the one before", 1, most_nodes, 1);
 
 GraphShape shape_of(const Flow& flow) {
-  return {*kind_of(flow), count_of(flow, "nodes", 1, 1, most_nodes), flow.bytes};
+  return {flow.parameters.choice<NodeKind>(node_kind),
+          static_cast<std::uint64_t>(flow.parameters.number(node_count)), flow.bytes};
 }
 
 class GraphLaunchTransfer final : public CallTransfer {
  public:
-  GraphLaunchTransfer(const std::shared_ptr<GpuContext>& context, const Flow& flow)
+  GraphLaunchTransfer(const std::shared_ptr<GpuContext>& context, const Flow& flow, const Arenas& /*arenas*/)
       : CallTransfer(context, flow.executor.index), graph_(context, device(), shape_of(flow)) {
     own_facts().max_repeats = std::max<std::uint64_t>(1, most_nodes_under_way / graph_.nodes());
     own_facts().setting = {{"nodes", static_cast<std::int64_t>(graph_.nodes())}};
@@ -57,8 +56,8 @@ class GraphLaunchTransfer final : public CallTransfer {
     }
     return gpuSuccess;
   }
-  [[nodiscard]] std::optional<Mismatch> check(std::uint64_t seed) const override {
-    return graph_.find_wrong(seed, done());
+  [[nodiscard]] std::optional<Mismatch> find_wrong(std::uint64_t seed) const override {
+    return graph_.find_wrong(seed, transfers());
   }
 
   CountedGraph graph_;
@@ -112,29 +111,26 @@ class ExecutableGraphs final : public host::Allocation {
   std::unique_ptr<CountedGraph> graph_;
 };
 
-}  // namespace
-
-std::map<std::string, std::string> GraphMethod::own_parameters() const {
-  return {{"node", "kernel (default), copy, or copy-3d (8 rows in 8 planes)"},
-          {"nodes", "nodes of the graph, each behind the one before; default 1"}};
-}
-
-Support GraphMethod::supports(const Flow& flow) const {
-  if (const Support callable = CallMethod::supports(flow); !callable) return callable;
-  return kind_of(flow) ? Support::yes() : Support::no("node is kernel, copy or copy-3d");
-}
-
-std::unique_ptr<Transfer> GraphInstantiate::make(const Flow& flow, const Arenas& /*arenas*/) const {
+std::unique_ptr<Transfer> make_instantiations(const std::shared_ptr<GpuContext>& context, const Flow& flow,
+                                              const Arenas& /*arenas*/) {
   const GraphShape shape = shape_of(flow);
   const int device = flow.executor.index;
   const std::uint64_t held = std::clamp<std::uint64_t>(most_nodes / shape.nodes, 1, most_executable);
-  return std::make_unique<host::AllocationCalls>(
-      context().host(), calling_node(context(), device),
-      std::make_unique<ExecutableGraphs>(shared_context(), device, shape), held, host::Measured::take);
+  return std::make_unique<host::AllocationCalls>(context->host(), calling_node(*context, device),
+                                                 std::make_unique<ExecutableGraphs>(context, device, shape),
+                                                 held, host::Measured::take);
 }
 
-std::unique_ptr<Transfer> GraphLaunch::make(const Flow& flow, const Arenas& /*arenas*/) const {
-  return std::make_unique<GraphLaunchTransfer>(shared_context(), flow);
+}  // namespace
+
+Method graph_instantiate(const std::shared_ptr<GpuContext>& context) {
+  return call_row(context, {"graph-instantiate", "time to make a graph executable", Quantity::latency},
+                  {node_kind, node_count}, &is_call, &make_instantiations);
+}
+
+Method graph_launch(const std::shared_ptr<GpuContext>& context) {
+  return call_row(context, {"graph-launch", "time of a graph launch's call", Quantity::latency},
+                  {node_kind, node_count}, &is_call, &make<GraphLaunchTransfer>);
 }
 
 }  // namespace linkscope::gpu

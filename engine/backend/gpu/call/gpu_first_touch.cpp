@@ -1,8 +1,7 @@
-#include "backend/gpu/call/first_touch.hpp"
-
-#include "backend/gpu/call/allocation.hpp"
+// first-touch where a GPU touches, or managed memory is touched.
 #include "backend/gpu/call/call_transfer.hpp"
 #include "backend/gpu/call/kernels.hpp"
+#include "backend/gpu/call/methods.hpp"
 #include "backend/gpu/context.hpp"
 #include "backend/gpu/memory/memories.hpp"
 #include "backend/gpu/memory/runtime_allocation.hpp"
@@ -48,7 +47,6 @@ class GpuTouchTransfer final : public GpuTransfer {
     return blocks_->find_wrong(touched_);
   }
   [[nodiscard]] Bytes verified_bytes() const override { return blocks_->verified_bytes(touched_); }
-  void flush() override {}
 
  private:
   std::shared_ptr<GpuContext> context_;
@@ -56,10 +54,6 @@ class GpuTouchTransfer final : public GpuTransfer {
   std::unique_ptr<host::FreshBlocks> blocks_;
   std::uint64_t touched_ = 0;  ///< since restore()
 };
-
-/// What a managed block takes so that no page of it has been touched before: whole blocks of the driver. Smaller
-/// allocations share blocks with others, whose pages are there already.
-Bytes allocated_for(Bytes bytes) { return (bytes + migration_block - 1) / migration_block * migration_block; }
 
 /// Managed blocks of `device`, room for them kept as long as they live.
 class FreshManaged final : public host::Allocation {
@@ -101,13 +95,7 @@ int owner_of(const GpuContext& context, const Flow& flow) {
   return where.kind == DeviceKind::gpu ? where.index : context.nearest_gpu(where.index);
 }
 
-}  // namespace
-
-std::map<std::string, std::string> GpuFirstTouch::own_parameters() const {
-  return {{std::string(host::thread_count.name), std::string(host::thread_count.text)}};
-}
-
-Support GpuFirstTouch::supports(const Flow& flow) const {
+Support can_touch_first(const GpuContext& context, const Flow& flow) {
   if (const Support named = names_memory(flow); !named) return named;
   const Endpoint& where = *flow.destination;
   if (!where.advice.empty()) return Support::no("first-touch makes blocks of its own: no advice applies");
@@ -119,33 +107,44 @@ Support GpuFirstTouch::supports(const Flow& flow) const {
   if (by_cpu) {
     Endpoint loose = where;  // the touch decides where the pages go
     loose.placement = Placement::first_touch;
-    if (const Support reached = context().host().reachable(loose); !reached) return reached;
-    return host::threads_available(context().host(), flow);
+    if (const Support reached = context.host().reachable(loose); !reached) return reached;
+    return host::threads_available(context.host(), flow);
   }
-  if (const Support here = context().has(flow.executor); !here) return here;
-  return context().reachable(flow.executor.index, where);
+  if (const Support here = context.has(flow.executor); !here) return here;
+  return context.reachable(flow.executor.index, where);
 }
 
-std::unique_ptr<Transfer> GpuFirstTouch::make(const Flow& flow, const Arenas& /*arenas*/) const {
+std::unique_ptr<Transfer> make_touch(const std::shared_ptr<GpuContext>& context, const Flow& flow,
+                                     const Arenas& /*arenas*/) {
   const bool by_cpu = flow.executor.kind == DeviceKind::numa;
-  const int owner = owner_of(context(), flow);
-  const int node = by_cpu ? flow.executor.index : calling_node(context(), owner);
+  const int owner = owner_of(*context, flow);
+  const int node = by_cpu ? flow.executor.index : calling_node(*context, owner);
   const Endpoint& where = *flow.destination;
   std::unique_ptr<host::FreshBlocks> blocks;
   if (where.traits.migrates) {
-    const host::BlockCount many =
-        host::blocks_to_hold(allocated_for(flow.bytes), context().free_memory(owner), most_fresh,
-                             DeviceId{DeviceKind::gpu, owner}.text());
+    // No page may have been touched before: a smaller allocation shares a block of the driver with others, whose pages
+    // are there already.
+    const host::BlockCount many = host::blocks_to_hold(in_blocks(flow.bytes), context->free_memory(owner),
+                                                       most_fresh, DeviceId{DeviceKind::gpu, owner}.text());
     if (by_cpu) host::MemoryRoom::wait_for(many.bytes * many.count, std::nullopt);
-    auto managed = std::make_unique<FreshManaged>(shared_context(), owner, where, many);
-    blocks = std::make_unique<host::FreshBlocks>(context().host(), node, std::move(managed),
+    auto managed = std::make_unique<FreshManaged>(context, owner, where, many);
+    blocks = std::make_unique<host::FreshBlocks>(context->host(), node, std::move(managed),
                                                  host::BlockCount{flow.bytes, many.count});
   } else {
-    blocks = host::fresh_host_blocks(context().host(), node, flow);
+    blocks = host::fresh_host_blocks(context->host(), node, flow);
   }
-  if (!by_cpu) return std::make_unique<GpuTouchTransfer>(shared_context(), owner, std::move(blocks));
-  const auto threads = static_cast<unsigned>(flow.parameters.number("threads", 1));
+  if (!by_cpu) return std::make_unique<GpuTouchTransfer>(context, owner, std::move(blocks));
+  const auto threads = static_cast<unsigned>(flow.parameters.number(host::thread_count));
   return std::make_unique<host::FirstTouchTransfer>(node, threads, std::move(blocks));
+}
+
+}  // namespace
+
+Method gpu_first_touch(const std::shared_ptr<GpuContext>& context) {
+  return call_row(context,
+                  {"first-touch", "time to write a fresh allocation for the first time", Quantity::latency,
+                   first_touch_traits},
+                  {host::thread_count}, &can_touch_first, &make_touch);
 }
 
 }  // namespace linkscope::gpu
