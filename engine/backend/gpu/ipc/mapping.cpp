@@ -1,7 +1,6 @@
 // Handles given away, and handles mapped.
 #include "backend/gpu/ipc/mapping.hpp"
 
-#include <cstring>
 #include <functional>
 #include <optional>
 
@@ -9,14 +8,10 @@
 #include "backend/gpu/vendor/check.hpp"
 #include "base/boot_id.hpp"
 #include "base/error.hpp"
+#include "base/pack.hpp"
 
 namespace linkscope::gpu {
 namespace {
-
-template <std::size_t size>
-void put(char (&field)[size], const std::string& text) {
-  std::strncpy(field, text.c_str(), size - 1);
-}
 
 std::optional<int> device_at(const GpuContext& context, const std::string& pci) {
   for (int index = 0; index < context.device_count(); ++index) {
@@ -46,47 +41,53 @@ Support has_ipc_handle(const Endpoint& where) {
 IpcExport IpcExport::of(GpuContext& context, const Buffer& buffer, const Rotation& rotation) {
   const int device = buffer.where().device.index;
   IpcExport exported;
-  Words& words = exported.words_;
   refusal_is_no_support("the driver does not share " + buffer.where().device.text() + "'s memory", [&] {
     context.use(device);
     void* base = nullptr;
     std::size_t bytes = 0;
     LINKSCOPE_CHECK(vendor::allocation_of(buffer.data(), &base, &bytes));
-    LINKSCOPE_CHECK(gpuIpcGetMemHandle(&words.handle, base));
-    words.offset = static_cast<Bytes>(buffer.data() - static_cast<std::byte*>(base));
+    LINKSCOPE_CHECK(gpuIpcGetMemHandle(&exported.handle_, base));
+    exported.offset_ = static_cast<Bytes>(buffer.data() - static_cast<std::byte*>(base));
   });
-  words.bytes = buffer.bytes();
-  words.stride = rotation.stride;
-  words.slots = rotation.slots;
-  put(words.pci, context.device(device).pci);
-  put(words.boot, boot_id());
+  exported.bytes_ = buffer.bytes();
+  exported.rotation_ = rotation;
+  exported.pci_ = context.device(device).pci;
+  exported.boot_ = boot_id();
   return exported;
 }
 
-std::string IpcExport::text() const { return {reinterpret_cast<const char*>(&words_), sizeof words_}; }
+std::string IpcExport::text() const {
+  return Pack().put(handle_).put(offset_).put(bytes_).put(rotation_).text(pci_).text(boot_).bytes();
+}
 
 IpcExport IpcExport::read(const std::string& text) {
-  if (text.size() != sizeof(Words))
-    throw Error(Fault::broken, "a process offered no memory: do all run the same engine?");
+  Unpack unpack(text, "a process offered no memory");
   IpcExport exported;
-  std::memcpy(&exported.words_, text.data(), sizeof(Words));
+  exported.handle_ = unpack.get<gpuIpcMemHandle_t>();
+  exported.offset_ = unpack.get<Bytes>();
+  exported.bytes_ = unpack.get<Bytes>();
+  exported.rotation_ = unpack.get<Rotation>();
+  exported.pci_ = unpack.text();
+  exported.boot_ = unpack.text();
+  unpack.end();
   return exported;
 }
 
 Support IpcExport::usable(const GpuContext& context, const Rotation& rotation) const {
-  if (boot_id() != words_.boot)
+  if (boot_id() != boot_)
     return Support::no("the two processes are on different nodes: an IPC handle is valid only on its own");
-  if (words_.stride != rotation.stride || words_.slots != rotation.slots) {
-    return Support::no("the two processes lay their memory out differently (" + std::to_string(words_.slots) +
-                       " and " + std::to_string(rotation.slots) + " slots): do both see the same GPUs?");
+  if (rotation_.stride != rotation.stride || rotation_.slots != rotation.slots) {
+    return Support::no("the two processes lay their memory out differently (" +
+                       std::to_string(rotation_.slots) + " and " + std::to_string(rotation.slots) +
+                       " slots): do both see the same GPUs?");
   }
-  if (device_at(context, words_.pci)) return Support::yes();
-  return Support::no("the other process's GPU, " + std::string(words_.pci) +
+  if (device_at(context, pci_)) return Support::yes();
+  return Support::no("the other process's GPU, " + pci_ +
                      ", is not visible to this one: let every process see all GPUs");
 }
 
 DeviceId IpcExport::device(const GpuContext& context) const {
-  return {DeviceKind::gpu, device_at(context, words_.pci).value()};
+  return {DeviceKind::gpu, device_at(context, pci_).value()};
 }
 
 /// One allocation, mapped.
@@ -116,23 +117,22 @@ IpcMappings::IpcMappings(std::shared_ptr<GpuContext> context) : context_(std::mo
 IpcMappings::~IpcMappings() = default;
 
 std::unique_ptr<ForeignBuffer> IpcMappings::open(int device, const IpcExport& exported, int rank) {
-  const IpcExport::Words& words = exported.words_;
   const DeviceId owner = exported.device(*context_);
   if (const Support reached = context_->peers().possible(device, owner.index); !reached)
     throw Error(Fault::unsupported, reached.reason());
   std::erase_if(open_, [](const auto& entry) { return entry.second.expired(); });
-  const std::string handle(reinterpret_cast<const char*>(&words.handle), sizeof words.handle);
+  const std::string handle(reinterpret_cast<const char*>(&exported.handle_), sizeof exported.handle_);
   std::weak_ptr<const Mapping>& known = open_[{device, handle}];
   std::shared_ptr<const Mapping> mapping = known.lock();
   if (mapping == nullptr) {
     refusal_is_no_support("the driver does not map memory of rank " + std::to_string(rank), [&] {
-      mapping = std::make_shared<const Mapping>(*context_, device, owner.index, words.handle);
+      mapping = std::make_shared<const Mapping>(*context_, device, owner.index, exported.handle_);
     });
     known = mapping;
   }
-  std::byte* const address = mapping->base() + words.offset;
+  std::byte* const address = mapping->base() + exported.offset_;
   Endpoint where{owner, "device", Placement::bound, owner, {}, rank, device_traits};
-  return std::make_unique<ForeignBuffer>(std::move(where), words.bytes, address, std::move(mapping));
+  return std::make_unique<ForeignBuffer>(std::move(where), exported.bytes_, address, std::move(mapping));
 }
 
 }  // namespace linkscope::gpu

@@ -38,16 +38,13 @@ class IpcExport {
 
  private:
   friend class IpcMappings;
-  struct Words {
-    gpuIpcMemHandle_t handle;
-    Bytes offset;  ///< of the buffer within the allocation that the handle means
-    Bytes bytes;
-    Bytes stride;
-    std::uint64_t slots;
-    char pci[32];
-    char boot[64];  ///< names the node while it runs: a handle means nothing on another
-  };
-  Words words_{};
+
+  gpuIpcMemHandle_t handle_{};
+  Bytes offset_ = 0;  ///< of the buffer within the allocation that the handle means
+  Bytes bytes_ = 0;
+  Rotation rotation_;
+  std::string pci_;
+  std::string boot_;  ///< names the node while it runs: a handle means nothing on another
 };
 
 /// Another process's buffer. It is filled, poisoned and checked by the process that allocated it: here these do

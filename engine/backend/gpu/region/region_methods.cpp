@@ -266,9 +266,11 @@ Method pack_copy_unpack(const std::shared_ptr<GpuContext>& context) {
 }
 
 Method kernel_strided(const std::shared_ptr<GpuContext>& context) {
-  return region_row(
-      context, {"kernel-strided", "copies a region by a kernel, straight from strided to strided memory"},
-      with_grid({region_shape, region_container}), &region_of, &can_copy_by_kernel, &make_by_kernel);
+  return region_row(context,
+                    {"kernel-strided", "copies a region by a kernel, straight from strided to strided memory",
+                     Quantity::bandwidth, kernel_traits},
+                    with_grid({region_shape, region_container}), &region_of, &can_copy_by_kernel,
+                    &make_by_kernel);
 }
 
 }  // namespace linkscope::gpu
