@@ -8,15 +8,8 @@
 #include "backend/gpu/backend.hpp"
 #include "backend/gpu/call/methods.hpp"
 #include "backend/gpu/copy/methods.hpp"
-#include "backend/gpu/kernel/atomic.hpp"
-#include "backend/gpu/kernel/bulk_copy.hpp"
-#include "backend/gpu/kernel/copy.hpp"
-#include "backend/gpu/kernel/exchange.hpp"
-#include "backend/gpu/kernel/read.hpp"
-#include "backend/gpu/kernel/stream.hpp"
-#include "backend/gpu/kernel/write.hpp"
-#include "backend/gpu/latency/ping_pong.hpp"
-#include "backend/gpu/latency/pointer_chase.hpp"
+#include "backend/gpu/kernel/methods.hpp"
+#include "backend/gpu/latency/methods.hpp"
 #include "backend/gpu/memory/memories.hpp"
 #include "backend/gpu/memory/runtime_allocation.hpp"
 #include "backend/gpu/packing/gpu_packer.hpp"
@@ -50,15 +43,15 @@ std::optional<Backend> open_gpus(const std::shared_ptr<host::HostContext>& host,
   backend.methods.push_back(gpu::kernel_strided(opened.context));
   backend.methods.push_back(gpu::pack_copy_unpack(opened.context));
   backend.methods.push_back(gpu::copy_batch(opened.context));
-  backend.methods.push_back(as_row(std::make_unique<gpu::KernelCopy>(opened.context)));
-  backend.methods.push_back(as_row(std::make_unique<gpu::KernelRead>(opened.context)));
-  backend.methods.push_back(as_row(std::make_unique<gpu::KernelWrite>(opened.context)));
-  backend.methods.push_back(as_row(std::make_unique<gpu::KernelExchange>(opened.context)));
-  backend.methods.push_back(as_row(std::make_unique<gpu::KernelBulkCopy>(opened.context)));
-  backend.methods.push_back(as_row(std::make_unique<gpu::KernelAtomic>(opened.context)));
-  backend.methods.push_back(as_row(std::make_unique<gpu::Stream>(opened.context)));
-  backend.methods.push_back(as_row(std::make_unique<gpu::GpuPointerChase>(opened.context)));
-  backend.methods.push_back(as_row(std::make_unique<gpu::PingPong>(opened.context)));
+  backend.methods.push_back(gpu::kernel_copy(opened.context));
+  backend.methods.push_back(gpu::kernel_read(opened.context));
+  backend.methods.push_back(gpu::kernel_write(opened.context));
+  backend.methods.push_back(gpu::kernel_exchange(opened.context));
+  backend.methods.push_back(gpu::kernel_bulk_copy(opened.context));
+  backend.methods.push_back(gpu::kernel_atomic(opened.context));
+  backend.methods.push_back(gpu::stream(opened.context));
+  backend.methods.push_back(gpu::gpu_pointer_chase(opened.context));
+  backend.methods.push_back(gpu::ping_pong(opened.context));
   backend.methods.push_back(gpu::ipc_copy(opened.context));
   backend.methods.push_back(gpu::ipc_kernel(opened.context));
   const direct::DirectAssembler direct_assembler(opened.context);

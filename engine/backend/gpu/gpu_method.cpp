@@ -104,34 +104,4 @@ Bytes stream_rotation(const GpuContext& context, const Flow& flow) {
   return flow.parameters.number(recorded_transfers) > 0 ? 0 : flow_rotation(context, flow);
 }
 
-Support GpuMethod::available() const {
-  return context_->device_count() > 0 ? Support::yes() : Support::no(context_->problem());
-}
-
-std::map<std::string, std::string> GpuMethod::parameters() const {
-  auto all = own_parameters();
-  if (!graphable()) return all;
-  for (const Parameter& one : {recorded_transfers, span_until})
-    all.emplace(std::string(one.name), one.line());
-  return all;
-}
-
-std::unique_ptr<Transfer> GpuMethod::prepare(const Flow& flow, const Arenas& arenas) const {
-  std::unique_ptr<Transfer> made = make(flow, arenas);
-  const auto recorded = static_cast<std::uint64_t>(flow.parameters.number(recorded_transfers));
-  if (recorded > 0) made = replay_by_graph(shared_context(), std::move(made), recorded);
-  if (flow.parameters.choice<Until>(span_until) == Until::end) return made;
-  return time_until_return(shared_context(), std::move(made));
-}
-
-Bytes GpuMethod::rotation_bytes(const Flow& flow) const { return stream_rotation(*context_, flow); }
-
-Support GpuMethod::has_ends(const Flow& flow, Ends ends) const {
-  return gpu::has_ends(*context_, flow, ends);
-}
-
-Support GpuMethod::kernels_reach(const Flow& flow, Ends ends) const {
-  return gpu::kernels_reach(*context_, flow, ends);
-}
-
 }  // namespace linkscope::gpu

@@ -1,11 +1,8 @@
-// GpuMethod: what the methods of this backend have in common.
+// What the rows of this backend's methods have in common.
 #pragma once
 
 #include <functional>
-#include <map>
 #include <memory>
-#include <string>
-#include <utility>
 #include <vector>
 
 #include "model/method.hpp"
@@ -55,42 +52,5 @@ std::unique_ptr<Transfer> make(const std::shared_ptr<GpuContext>& context, const
                                 std::vector<Parameter> parameters, AskGpus supports, MakeTransfer make);
 /// Bytes that a rotated flow of a stream_row() cycles through.
 [[nodiscard]] Bytes stream_rotation(const GpuContext& context, const Flow& flow);
-
-/// A method says what is its own (own_parameters, make); what holds for all of them is added here: parameter `graph`
-/// of those that move bytes by a stream, which has a transfer replayed from a graph and `until`,
-/// which times the calls alone (graph/forms.hpp).
-class GpuMethod : public ClassMethod {
- public:
-  GpuMethod(std::shared_ptr<GpuContext> context, const MethodSpec& spec)
-      : ClassMethod(spec), context_(std::move(context)) {}
-
-  /// Where there is a GPU.
-  [[nodiscard]] Support available() const override;
-  /// The method's own, and `graph` and `until` where graphable().
-  [[nodiscard]] std::map<std::string, std::string> parameters() const final;
-  /// What make() gives, recorded into a graph or timed until its calls return where the flow asks for that. Throws
-  /// Error{unsupported} where it cannot be.
-  [[nodiscard]] std::unique_ptr<Transfer> prepare(const Flow& flow, const Arenas& arenas) const final;
-  /// rotation_bytes_of() the executor and the ends; 0 for a graph, which is recorded for one slot.
-  [[nodiscard]] Bytes rotation_bytes(const Flow& flow) const override;
-
- protected:
-  /// As Method::parameters.
-  [[nodiscard]] virtual std::map<std::string, std::string> own_parameters() const { return {}; }
-  /// As Method::prepare.
-  [[nodiscard]] virtual std::unique_ptr<Transfer> make(const Flow& flow, const Arenas& arenas) const = 0;
-  /// Whether its transfers are work for a stream, which a graph can record.
-  [[nodiscard]] virtual bool graphable() const { return quantity() == Quantity::bandwidth; }
-
-  [[nodiscard]] GpuContext& context() const { return *context_; }
-  [[nodiscard]] const std::shared_ptr<GpuContext>& shared_context() const { return context_; }
-  /// Whether the flow has these ends and its executor is a GPU here.
-  [[nodiscard]] Support has_ends(const Flow& flow, Ends ends) const;
-  /// The same, and the executor's kernels reach every end.
-  [[nodiscard]] Support kernels_reach(const Flow& flow, Ends ends) const;
-
- private:
-  std::shared_ptr<GpuContext> context_;
-};
 
 }  // namespace linkscope::gpu

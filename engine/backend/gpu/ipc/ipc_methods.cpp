@@ -8,8 +8,8 @@
 #include "backend/gpu/copy/methods.hpp"
 #include "backend/gpu/graph/forms.hpp"
 #include "backend/gpu/ipc/mapping.hpp"
-#include "backend/gpu/kernel/copy.hpp"
 #include "backend/gpu/kernel/grid.hpp"
+#include "backend/gpu/kernel/methods.hpp"
 #include "backend/host/host_transfer.hpp"
 #include "base/error.hpp"
 #include "model/copy_check.hpp"
@@ -154,12 +154,12 @@ Method ipc_copy(const std::shared_ptr<GpuContext>& context) {
 
 Method ipc_kernel(const std::shared_ptr<GpuContext>& context) {
   std::vector<std::string_view> kept{recorded_transfers.name};
-  for (const GridNumber& one : sweep_numbers) kept.push_back(one.name);
+  for (const GridNumber& one : sweep_numbers) kept.push_back(one.parameter.name);
   return ipc_row(
       context,
       {"ipc-kernel", "copies by a kernel to or from another process's memory, mapped by an IPC handle",
        Quantity::bandwidth, ipc_kernel_traits},
-      as_row(std::make_shared<KernelCopy>(context)), kept);
+      kernel_copy(context), kept);
 }
 
 }  // namespace linkscope::gpu

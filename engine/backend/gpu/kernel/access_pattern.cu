@@ -196,8 +196,8 @@ void require_aligned(const Sweep& sweep, Bytes width) {
 
 }  // namespace
 
-std::unique_ptr<Transfer> make_patterned(std::shared_ptr<GpuContext> context, const Flow& flow,
-                                         const Arenas& arenas, const AccessPattern& pattern) {
+SweepWork patterned_work(std::shared_ptr<GpuContext> context, const Flow& flow, const Arenas& arenas,
+                         const AccessPattern& pattern) {
   const auto warp_size = static_cast<std::uint64_t>(context->device(flow.executor.index).warp_size);
   auto memory = std::make_shared<const SweptMemory>(std::move(context), flow, arenas, pattern.span());
   require_aligned(memory->all, pattern.width);
@@ -210,7 +210,7 @@ std::unique_ptr<Transfer> make_patterned(std::shared_ptr<GpuContext> context, co
   } else {
     set_kernels<Action::copy>(work, pattern);
   }
-  return std::make_unique<SweepTransfer>(std::move(work));
+  return work;
 }
 
 }  // namespace linkscope::gpu

@@ -2,17 +2,13 @@
 #pragma once
 
 #include <cstdint>
-#include <map>
 #include <memory>
-#include <string>
 
+#include "backend/gpu/gpu_method.hpp"
+#include "backend/gpu/kernel/sweep_transfer.hpp"
 #include "base/units.hpp"
-#include "model/flow.hpp"
-#include "model/method.hpp"
 
 namespace linkscope::gpu {
-
-class GpuContext;
 
 /// Accesses of `width` bytes: the first `fill` of every `pitch` elements of that width. A stride is a fill of one,
 /// each unit (one filled run) a thread's. A chunk is a warp's: its lanes take the elements, lanes past `fill` none.
@@ -28,8 +24,8 @@ struct AccessPattern {
 
   /// Whether a flow names any of width, stride, chunk and fill.
   [[nodiscard]] static bool asked(const Parameters& parameters);
-  /// Throws Error{bad_input} for what they cannot be, Error{unsupported} for more than a warp has lanes. A chunk's fill
-  /// is a warp by default, or less where the chunk is.
+  /// Throws Error{bad_input} for parameters that exclude each other, Error{unsupported} for more accesses in a chunk than
+  /// a warp has lanes. A chunk's fill is a warp by default, or less where the chunk is.
   static AccessPattern of(const Flow& flow, unsigned warp_size);
 
   [[nodiscard]] constexpr std::uint64_t accesses() const { return whole_units * fill + last_accesses; }
@@ -49,12 +45,18 @@ struct AccessPattern {
   }
 };
 
-/// What the parameters mean, for the catalog.
-std::map<std::string, std::string> pattern_parameters();
+/// Completes the work of flow with a kernel and its launch, and with a check where the method needs one of its own.
+using CompleteWork = void (*)(SweepWork& work, const Flow& flow);
+
+/// What kernel-read, kernel-write and kernel-copy have in common: threads go over all of a slot, 16 bytes at a time, as
+/// `dense` has it, or access it as the flow's AccessPattern says. A rotated flow cycles through more memory where its
+/// accesses are apart, as rotation_spread() has it.
+Method access_method(const std::shared_ptr<GpuContext>& gpus, const MethodSpec& spec, Ends ends,
+                     CompleteWork dense);
 
 /// A flow with a source reads, one with a destination writes, one with both copies. Reads are checked by the sum of
 /// exactly the elements accessed; writes and copies by every byte: what was accessed holds its data, gaps their poison.
-std::unique_ptr<Transfer> make_patterned(std::shared_ptr<GpuContext> context, const Flow& flow,
-                                         const Arenas& arenas, const AccessPattern& pattern);
+SweepWork patterned_work(std::shared_ptr<GpuContext> context, const Flow& flow, const Arenas& arenas,
+                         const AccessPattern& pattern);
 
 }  // namespace linkscope::gpu

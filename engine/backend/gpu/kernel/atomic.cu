@@ -1,9 +1,11 @@
-#include "backend/gpu/kernel/atomic.hpp"
-
+// kernel-atomic: atomic operations by a GPU's threads on words wherever the destination is.
 #include <algorithm>
+#include <cstdio>
 #include <string>
 
+#include "backend/gpu/graph/forms.hpp"
 #include "backend/gpu/kernel/atomic_work.hpp"
+#include "backend/gpu/kernel/methods.hpp"
 #include "backend/gpu/kernel/sweep_kernels.hpp"
 
 namespace linkscope::gpu {
@@ -129,48 +131,46 @@ struct ExchangeBalance {
   }
 };
 
-AtomicOperation operation_of(const Parameters& parameters) {
-  const std::string word = parameters.word("operation", "add");
-  if (word == "add") return AtomicOperation::add;
-  if (word == "exchange") return AtomicOperation::exchange;
-  if (word == "cas") return AtomicOperation::compare_and_swap;
-  throw Error(Fault::bad_input, "parameter operation: add, exchange or cas");
-}
+constexpr Parameter operation_parameter =
+    word("operation", "add|exchange|cas", "what is done; cas: an addition by a loop of compare-and-swaps");
+constexpr Parameter width_parameter = integer("width", "bytes of a word: 4 or 8", 4, 8, 4);
+constexpr Parameter addresses_parameter = integer(
+    "addresses", "words that the operations are spread over, in turn; unless set, one for each operation", 1,
+    std::int64_t{1} << 48U);
+constexpr Parameter scope_parameter = optional_word(
+    "scope", "device|system",
+    "who must see an operation as one; unless set, device on the executor's own memory, else system");
 
 using AtomicKernel = void (*)(Sweep, AtomicWork, std::uint64_t, std::uint64_t, Report*);
 
-template <AtomicOperation operation, Scope scope>
-AtomicKernel kernel_of(Bytes width) {
-  if (width == sizeof(Wide)) return &atomic_kernel<operation, scope, Wide>;
-  return &atomic_kernel<operation, scope, std::uint32_t>;
+Scope scope_of(const Flow& flow) {
+  return flow.parameters.given_choice<Scope>(scope_parameter)
+      .value_or(is_local(flow) ? Scope::device : Scope::system);
 }
 
-template <Scope scope>
-AtomicKernel kernel_of(const AtomicWork& work) {
+/// The operation's kernels by scope and width.
+template <AtomicOperation operation>
+constexpr AtomicKernel kernels_of[2][2] = {
+    {&atomic_kernel<operation, Scope::device, std::uint32_t>, &atomic_kernel<operation, Scope::device, Wide>},
+    {&atomic_kernel<operation, Scope::system, std::uint32_t>,
+     &atomic_kernel<operation, Scope::system, Wide>}};
+
+AtomicKernel kernel_of(const AtomicWork& work, Scope scope) {
+  const std::size_t row = scope == Scope::device ? 0 : 1;
+  const std::size_t column = work.width == sizeof(Wide) ? 1 : 0;
   switch (work.operation) {
     case AtomicOperation::exchange:
-      return kernel_of<AtomicOperation::exchange, scope>(work.width);
+      return kernels_of<AtomicOperation::exchange>[row][column];
     case AtomicOperation::compare_and_swap:
-      return kernel_of<AtomicOperation::compare_and_swap, scope>(work.width);
+      return kernels_of<AtomicOperation::compare_and_swap>[row][column];
     default:
-      return kernel_of<AtomicOperation::add, scope>(work.width);
+      return kernels_of<AtomicOperation::add>[row][column];
   }
 }
 
-Scope scope_of(const Flow& flow) {
-  const std::string word = flow.parameters.word("scope", is_local(flow) ? "device" : "system");
-  if (word == "device") return Scope::device;
-  if (word == "system") return Scope::system;
-  throw Error(Fault::bad_input, "parameter scope: device or system");
-}
-
-AtomicKernel kernel_of(const AtomicWork& work, Scope scope) {
-  return scope == Scope::system ? kernel_of<Scope::system>(work) : kernel_of<Scope::device>(work);
-}
-
 constexpr GridNumber atomic_numbers[] = {
-    {"blocks", &Grid::blocks, 1, most_grid_blocks, 1, "blocks of the grid; default: tuned"},
-    {"threads", &Grid::threads, 1, 1024, 1, "threads per block; default: tuned"}};
+    {blocks_parameter, &Grid::blocks},
+    {integer("threads", "threads per block, tuned unless set", 1, 1024), &Grid::threads}};
 
 /// Threads that may want one word at the same time: of n that compare and swap, n - 1 fail and try again, so that the
 /// work grows with the square.
@@ -247,52 +247,14 @@ class AtomicCheck final : public SweepCheck {
 };
 
 std::string swaps_remark(std::uint64_t attempts, std::uint64_t swaps) {
-  const auto hundredths =
-      static_cast<std::uint64_t>(100.0 * static_cast<double>(attempts) / static_cast<double>(swaps) + 0.5);
-  const std::string digits = std::to_string(hundredths % 100);
-  return std::to_string(hundredths / 100) + (digits.size() == 1 ? ".0" : ".") + digits +
-         " compare-and-swaps tried for each that swapped";
-}
-
-}  // namespace
-
-AtomicWork AtomicWork::of(const Flow& flow) {
-  AtomicWork work;
-  work.operation = operation_of(flow.parameters);
-  const std::int64_t width = flow.parameters.number("width", 4);
-  if (width != 4 && width != 8) throw Error(Fault::bad_input, "parameter width: 4 or 8");
-  work.width = static_cast<Bytes>(width);
-  work.count = std::max<std::uint64_t>(flow.bytes / work.width, 1);
-  const std::int64_t addresses = flow.parameters.number("addresses", static_cast<std::int64_t>(work.count));
-  if (addresses < 1) throw Error(Fault::bad_input, "parameter addresses: at least 1");
-  work.addresses = std::min(static_cast<std::uint64_t>(addresses), work.count);
-  return work;
-}
-
-std::map<std::string, std::string> KernelAtomic::own_parameters() const {
-  std::map<std::string, std::string> all{
-      {"operation", "add, exchange or cas (an addition by a loop of compare-and-swaps); default: add"},
-      {"width", "bytes of a word: 4 or 8; default: 4"},
-      {"addresses", "words that the operations are spread over, in turn; default: one for each operation"},
-      {"scope", "device or system; default: device on the executor's own memory, else system"}};
-  all.merge(parameters_of(atomic_numbers));
-  return all;
-}
-
-Support KernelAtomic::supports(const Flow& flow) const {
-  const AtomicWork work = AtomicWork::of(flow);
-  if (flow.bytes == 0 || flow.bytes % work.width != 0) {
-    return Support::no(std::to_string(flow.bytes) + " B is not a whole number of operations of " +
-                       std::to_string(work.width) + " B");
-  }
-  if (work.operation == AtomicOperation::compare_and_swap && flow.parameters.number("graph", 0) != 0)
-    return Support::no("a graph repeats the first guesses of its compare-and-swaps, which are then wrong");
-  if (const Support reached = kernels_reach(flow, Ends::destination); !reached) return reached;
-  return scope_of(flow) == Scope::device ? Support::yes() : is_atomic(flow);
+  char text[80];
+  std::snprintf(text, sizeof text, "%.2f compare-and-swaps tried for each that swapped",
+                static_cast<double>(attempts) / static_cast<double>(swaps));
+  return text;
 }
 
 /// CUDA's rule for scope `system`, by what the driver says of the link; HIP's driver answers the same questions.
-Support KernelAtomic::is_atomic(const Flow& flow) const {
+Support is_atomic(const Flow& flow) {
   const Endpoint& where = *flow.destination;
   const int executor = flow.executor.index;
   int native = 0;
@@ -310,17 +272,24 @@ Support KernelAtomic::is_atomic(const Flow& flow) const {
                      "threads of one GPU");
 }
 
-Bytes KernelAtomic::footprint(const Flow& flow) const { return AtomicWork::of(flow).span(); }
-
-Bytes KernelAtomic::rotation_bytes(const Flow& flow) const {
-  return flow.parameters.all().contains("addresses") ? 0 : GpuMethod::rotation_bytes(flow);
+Support takes_atomics(GpuContext& gpus, const Flow& flow) {
+  const AtomicWork work = AtomicWork::of(flow);
+  if (flow.bytes == 0 || flow.bytes % work.width != 0) {
+    return Support::no(std::to_string(flow.bytes) + " B is not a whole number of operations of " +
+                       std::to_string(work.width) + " B");
+  }
+  if (work.operation == AtomicOperation::compare_and_swap && flow.parameters.number(recorded_transfers) != 0)
+    return Support::no("a graph repeats the first guesses of its compare-and-swaps, which are then wrong");
+  if (const Support reached = kernels_reach(gpus, flow, Ends::destination); !reached) return reached;
+  return scope_of(flow) == Scope::device ? Support::yes() : is_atomic(flow);
 }
 
-std::unique_ptr<Transfer> KernelAtomic::make(const Flow& flow, const Arenas& arenas) const {
+std::unique_ptr<Transfer> make_atomics(const std::shared_ptr<GpuContext>& gpus, const Flow& flow,
+                                       const Arenas& arenas) {
   const AtomicWork operations = AtomicWork::of(flow);
-  auto memory = std::make_shared<const SweptMemory>(shared_context(), flow, arenas, operations.span());
+  auto memory = std::make_shared<const SweptMemory>(gpus, flow, arenas, operations.span());
   auto check = std::make_unique<AtomicCheck>(memory, operations);
-  auto grids = grids_for(context().device(memory->device), operations, flow.parameters);
+  auto grids = grids_for(gpus->device(memory->device), operations, flow.parameters);
   SweepWork work =
       sweep_work(std::move(memory), operations.count, GridChoice(atomic_numbers, std::move(grids)));
   const AtomicKernel kernel = kernel_of(operations, scope_of(flow));
@@ -337,6 +306,36 @@ std::unique_ptr<Transfer> KernelAtomic::make(const Flow& flow, const Arenas& are
   }
   work.check = std::move(check);
   return std::make_unique<SweepTransfer>(std::move(work));
+}
+
+}  // namespace
+
+AtomicWork AtomicWork::of(const Flow& flow) {
+  AtomicWork work;
+  work.operation = flow.parameters.choice<AtomicOperation>(operation_parameter);
+  work.width = static_cast<Bytes>(flow.parameters.number(width_parameter));
+  if (work.width != 4 && work.width != 8) throw Error(Fault::bad_input, "parameter width: 4 or 8");
+  work.count = std::max<std::uint64_t>(flow.bytes / work.width, 1);
+  const auto addresses = flow.parameters.given_number(addresses_parameter);
+  work.addresses = addresses ? std::min(static_cast<std::uint64_t>(*addresses), work.count) : work.count;
+  return work;
+}
+
+Method kernel_atomic(const std::shared_ptr<GpuContext>& gpus) {
+  std::vector<Parameter> parameters = parameters_of(atomic_numbers);
+  parameters.insert(parameters.end(),
+                    {operation_parameter, width_parameter, addresses_parameter, scope_parameter});
+  Method row =
+      stream_row(gpus,
+                 {"kernel-atomic",
+                  "adds, exchanges or compares and swaps atomically by a kernel, checked by exact sums"},
+                 std::move(parameters), &takes_atomics, &make_atomics);
+  row.footprint = [](const Flow& flow) { return AtomicWork::of(flow).span(); };
+  // Named addresses are the words that the flow is about.
+  row.rotation_bytes = [rotates = row.rotation_bytes](const Flow& flow) {
+    return flow.parameters.sets(addresses_parameter) ? 0 : rotates(flow);
+  };
+  return row;
 }
 
 }  // namespace linkscope::gpu

@@ -23,7 +23,7 @@ struct AtomicWork {
     return count / addresses + (word < count % addresses ? 1 : 0);
   }
 
-  /// Parameters operation, width and addresses. Throws Error{bad_input} for what they cannot be.
+  /// Parameters operation, width and addresses. Throws Error{bad_input} for another width than 4 and 8.
   static AtomicWork of(const Flow& flow);
 };
 

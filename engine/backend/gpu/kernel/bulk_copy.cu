@@ -1,7 +1,7 @@
-#include "backend/gpu/kernel/bulk_copy.hpp"
-
+// kernel-bulk-copy: a kernel that has the copy unit beside each multiprocessor (TMA) move the bytes.
 #include <string>
 
+#include "backend/gpu/kernel/methods.hpp"
 #include "backend/gpu/kernel/sweep_kernels.hpp"
 
 namespace linkscope::gpu {
@@ -121,26 +121,18 @@ Bytes shared_bytes_of_block(int device) {
   return static_cast<Bytes>(shared);
 }
 
-}  // namespace
-
-std::map<std::string, std::string> KernelBulkCopy::own_parameters() const {
-  return parameters_of(bulk_numbers);
+Support takes_bulk(GpuContext& gpus, const Flow& flow) {
+  if (const Support reached = kernels_reach(gpus, flow, Ends::both); !reached) return reached;
+  gpus.use(flow.executor.index);
+  std::string reason = vendor::no_bulk_copy(flow.executor.index, address_of(kernel_of(2)));
+  return reason.empty() ? Support::yes() : Support::no(std::move(reason));
 }
 
-Support KernelBulkCopy::supports(const Flow& flow) const {
-  if (const Support reached = kernels_reach(flow, Ends::both); !reached) return reached;
-  context().use(flow.executor.index);
-  if (std::string reason = vendor::no_bulk_copy(flow.executor.index, address_of(kernel_of(2)));
-      !reason.empty())
-    return Support::no(std::move(reason));
-  return Support::yes();
-}
-
-std::unique_ptr<Transfer> KernelBulkCopy::make(const Flow& flow, const Arenas& arenas) const {
-  auto memory = std::make_shared<const SweptMemory>(shared_context(), flow, arenas, flow.bytes);
+std::unique_ptr<Transfer> make_bulk_copy(const std::shared_ptr<GpuContext>& gpus, const Flow& flow,
+                                         const Arenas& arenas) {
+  auto memory = std::make_shared<const SweptMemory>(gpus, flow, arenas, flow.bytes);
   const Bytes shared = shared_bytes_of_block(memory->device);
-  auto grids =
-      bulk_grids(context().device(memory->device).multiprocessors, shared, flow.bytes, flow.parameters);
+  auto grids = bulk_grids(gpus->device(memory->device).multiprocessors, shared, flow.bytes, flow.parameters);
   SweepWork work =
       sweep_work(std::move(memory), flow.bytes / vector_bytes, GridChoice(bulk_numbers, std::move(grids)));
   for (const unsigned stages : {2U, 4U, 8U, 16U}) {
@@ -154,6 +146,14 @@ std::unique_ptr<Transfer> KernelBulkCopy::make(const Flow& flow, const Arenas& a
   };
   if (is_local(flow)) work.touched_bytes = 2 * flow.bytes;
   return std::make_unique<SweepTransfer>(std::move(work));
+}
+
+}  // namespace
+
+Method kernel_bulk_copy(const std::shared_ptr<GpuContext>& gpus) {
+  return stream_row(
+      gpus, {"kernel-bulk-copy", "copies by a kernel's asynchronous bulk copies through shared memory (TMA)"},
+      parameters_of(bulk_numbers), &takes_bulk, &make_bulk_copy);
 }
 
 }  // namespace linkscope::gpu

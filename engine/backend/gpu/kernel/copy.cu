@@ -1,5 +1,6 @@
-#include "backend/gpu/kernel/copy.hpp"
-
+// kernel-copy: threads load from the source and store to the destination.
+#include "backend/gpu/kernel/access_pattern.hpp"
+#include "backend/gpu/kernel/methods.hpp"
 #include "backend/gpu/kernel/sweep_kernels.hpp"
 
 namespace linkscope::gpu {
@@ -23,16 +24,20 @@ struct CopyKernels {
   }
 };
 
-}  // namespace
-
-std::unique_ptr<Transfer> KernelCopy::make_dense(const Flow& flow, const Arenas& arenas) const {
-  SweepWork work = dense_work(shared_context(), flow, arenas);
+void complete_copy(SweepWork& work, const Flow& flow) {
   work.kernels = all_kernels<CopyKernels>();
   work.launch = [](const SweepLaunch& at) {
     kernel_for<CopyKernels>(at.grid)<<<at.blocks(), at.grid.threads, 0, at.stream>>>(at.sweep);
   };
   if (is_local(flow)) work.touched_bytes = 2 * flow.bytes;
-  return std::make_unique<SweepTransfer>(std::move(work));
+}
+
+}  // namespace
+
+Method kernel_copy(const std::shared_ptr<GpuContext>& gpus) {
+  return access_method(
+      gpus, {"kernel-copy", "copies by a kernel that loads and stores 16 bytes per thread and instruction"},
+      Ends::both, &complete_copy);
 }
 
 }  // namespace linkscope::gpu

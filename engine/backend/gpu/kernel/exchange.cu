@@ -1,9 +1,9 @@
-#include "backend/gpu/kernel/exchange.hpp"
-
+// kernel-exchange: one kernel that copies both ways between two buffers.
 #include <algorithm>
 #include <string>
 
 #include "backend/gpu/copy/copy_path.hpp"
+#include "backend/gpu/kernel/methods.hpp"
 #include "backend/gpu/kernel/sweep_kernels.hpp"
 
 namespace linkscope::gpu {
@@ -110,17 +110,10 @@ class ExchangeCheck final : public SweepCheck {
   }
 };
 
-}  // namespace
-
-std::map<std::string, std::string> KernelExchange::own_parameters() const {
-  return parameters_of(sweep_numbers);
-}
-
-Support KernelExchange::supports(const Flow& flow) const { return kernels_reach(flow, Ends::both); }
-
-std::unique_ptr<Transfer> KernelExchange::make(const Flow& flow, const Arenas& arenas) const {
+std::unique_ptr<Transfer> make_exchange(const std::shared_ptr<GpuContext>& gpus, const Flow& flow,
+                                        const Arenas& arenas) {
   const bool between_devices = flow.source->device != flow.destination->device;
-  SweepWork work = dense_work(shared_context(), flow, arenas);
+  SweepWork work = dense_work(gpus, flow, arenas);
   work.check = std::make_unique<ExchangeCheck>(work.memory);
   work.kernels = all_kernels<ExchangeKernels>();
   work.kernels.push_back(reinterpret_cast<const void*>(&exchange_in_place_kernel));
@@ -138,6 +131,18 @@ std::unique_ptr<Transfer> KernelExchange::make(const Flow& flow, const Arenas& a
     work.grids.add({.blocks = static_cast<unsigned>(blocks), .threads = 1024});
   }
   return std::make_unique<SweepTransfer>(std::move(work));
+}
+
+}  // namespace
+
+Method kernel_exchange(const std::shared_ptr<GpuContext>& gpus) {
+  return stream_row(
+      gpus,
+      {"kernel-exchange", "copies both ways at once by one kernel, alternate warps in opposite directions",
+       Quantity::bandwidth, exchange_traits},
+      parameters_of(sweep_numbers),
+      [](GpuContext& context, const Flow& flow) { return kernels_reach(context, flow, Ends::both); },
+      &make_exchange);
 }
 
 }  // namespace linkscope::gpu

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <string>
 
 #include "base/error.hpp"
 
@@ -12,13 +13,12 @@ namespace {
 constexpr unsigned bulk_warp = 32;
 
 unsigned checked(const GridNumber& wanted, std::int64_t value) {
-  if (value >= wanted.least && value <= wanted.most && value % wanted.unit == 0)
-    return static_cast<unsigned>(value);
-  const std::string range =
-      wanted.unit > 1
-          ? "a multiple of " + std::to_string(wanted.unit) + " up to " + std::to_string(wanted.most)
-          : std::to_string(wanted.least) + " to " + std::to_string(wanted.most);
-  throw Error(Fault::bad_input, "parameter " + std::string(wanted.name) + ": " + range);
+  const Parameter& parameter = wanted.parameter;
+  std::string objection = parameter.objection(std::to_string(value));
+  if (objection.empty() && value % wanted.unit != 0)
+    objection = std::to_string(value) + " is no multiple of " + std::to_string(wanted.unit);
+  if (objection.empty()) return static_cast<unsigned>(value);
+  throw Error(Fault::bad_input, "parameter " + std::string(parameter.name) + ": " + objection);
 }
 
 void require_sweep(const Grid& grid) {
@@ -52,9 +52,9 @@ Grid fitted(Grid grid, Bytes bytes) {
 
 }  // namespace
 
-std::map<std::string, std::string> parameters_of(GridNumbers numbers) {
-  std::map<std::string, std::string> all;
-  for (const GridNumber& one : numbers) all.emplace(one.name, one.meaning);
+std::vector<Parameter> parameters_of(GridNumbers numbers) {
+  std::vector<Parameter> all;
+  for (const GridNumber& one : numbers) all.push_back(one.parameter);
   return all;
 }
 
@@ -62,10 +62,10 @@ std::optional<Grid> fixed_grid(GridNumbers numbers, const Grid& first, const Par
   Grid grid = first;
   bool named = false;
   for (const GridNumber& one : numbers) {
-    const std::string name(one.name);
-    if (!parameters.all().contains(name)) continue;
+    const auto given = parameters.given_number(one.parameter);
+    if (!given) continue;
     named = true;
-    grid.*one.number = checked(one, parameters.number(name, 0));
+    grid.*one.number = checked(one, *given);
   }
   return named ? std::optional<Grid>(grid) : std::nullopt;
 }
@@ -157,7 +157,7 @@ void GridChoice::offer(TransferFacts& facts) const {
   facts.candidates.clear();
   for (const Grid& grid : grids_) {
     Setting& setting = facts.candidates.emplace_back();
-    for (const GridNumber& one : numbers_) setting.emplace_back(one.name, grid.*one.number);
+    for (const GridNumber& one : numbers_) setting.emplace_back(one.parameter.name, grid.*one.number);
   }
   facts.setting = facts.candidates.front();
 }
@@ -165,8 +165,9 @@ void GridChoice::offer(TransferFacts& facts) const {
 void GridChoice::use(const Setting& setting) {
   Grid grid = grids_.front();
   for (const auto& [name, value] : setting) {
-    const auto known = std::find_if(numbers_.begin(), numbers_.end(),
-                                    [&name = name](const GridNumber& one) { return one.name == name; });
+    const auto known = std::find_if(numbers_.begin(), numbers_.end(), [&name = name](const GridNumber& one) {
+      return one.parameter.name == name;
+    });
     if (known == numbers_.end()) throw Error(Fault::bad_input, "launch shapes here have no " + name);
     grid.*known->number = checked(*known, value);
   }

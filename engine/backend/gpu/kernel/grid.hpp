@@ -2,11 +2,8 @@
 #pragma once
 
 #include <cstdint>
-#include <map>
 #include <optional>
 #include <span>
-#include <string>
-#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -36,39 +33,43 @@ struct Grid {
   [[nodiscard]] Access access() const { return streaming == 0 ? Access::cached : Access::streaming; }
 };
 
-/// A number of a grid, by the name that it has in plans and rows.
+/// A number of a grid, and the parameter that fixes it: its name in plans and rows.
 struct GridNumber {
-  std::string_view name;
+  Parameter parameter;
   decltype(&Grid::blocks) number;
-  unsigned least;
-  unsigned most;
-  unsigned unit;  ///< values are multiples of it
-  std::string_view meaning;
+  unsigned unit = 1;  ///< values are multiples of it
 };
 using GridNumbers = std::span<const GridNumber>;
 
 inline constexpr unsigned most_grid_blocks = 1U << 20U;
-/// What grids of blocks and threads alone are tuned by; threads are whole multiples of 128.
-inline constexpr GridNumber plain_grid_numbers[] = {
-    {"blocks", &Grid::blocks, 1, most_grid_blocks, 1, "blocks of the grid; default: tuned"},
-    {"threads", &Grid::threads, 128, 1024, 128, "threads per block, a multiple of 128; default: tuned"}};
+inline constexpr Parameter blocks_parameter =
+    integer("blocks", "blocks of the grid, tuned unless set", 1, most_grid_blocks);
+inline constexpr Parameter threads_parameter =
+    integer("threads", "threads per block, a multiple of 128, tuned unless set", 128, 1024);
+/// What grids of blocks and threads alone are tuned by.
+inline constexpr GridNumber plain_grid_numbers[] = {{blocks_parameter, &Grid::blocks},
+                                                    {threads_parameter, &Grid::threads, 128}};
 
-/// The numbers' meanings, for the catalog.
-std::map<std::string, std::string> parameters_of(GridNumbers numbers);
+/// The parameters that fix these numbers.
+std::vector<Parameter> parameters_of(GridNumbers numbers);
 /// `first` with those of `numbers` that a flow names; nothing where it names none. Throws Error{bad_input} for one that
 /// is out of its range.
 std::optional<Grid> fixed_grid(GridNumbers numbers, const Grid& first, const Parameters& parameters);
 /// Adds `grid` where it is not among them yet.
 void add_unlike(std::vector<Grid>& grids, const Grid& grid);
 
+inline constexpr Parameter streaming_parameter =
+    integer("streaming", "1: loads and stores that ask caches not to keep the lines, tuned unless set", 0, 1);
 /// Of kernels whose threads stride over the data by the number of all threads, `depth` vectors in flight at a time.
 inline constexpr GridNumber sweep_numbers[] = {
-    {"blocks", &Grid::blocks, one_tile_each, most_grid_blocks, 1,
-     "blocks of the grid; 0: one for every tile of threads times unroll vectors; default: tuned"},
-    {"threads", &Grid::threads, 128, 1024, 128, "threads per block, a multiple of 128; default: tuned"},
-    {"unroll", &Grid::depth, 1, 12, 1, "16-byte loads in flight per thread: 1, 4, 8 or 12; default: tuned"},
-    {"streaming", &Grid::streaming, 0, 1, 1,
-     "1: loads and stores that ask caches not to keep the lines; default: tuned"}};
+    {integer("blocks",
+             "blocks of the grid, tuned unless set; 0: one for every tile of threads times unroll vectors",
+             one_tile_each, most_grid_blocks),
+     &Grid::blocks},
+    {threads_parameter, &Grid::threads, 128},
+    {integer("unroll", "16-byte loads in flight per thread: 1, 4, 8 or 12, tuned unless set", 1, 12),
+     &Grid::depth},
+    {streaming_parameter, &Grid::streaming}};
 /// Threads per block that a sweeping kernel of this depth has registers for.
 constexpr unsigned most_threads(unsigned depth) { return depth >= 12 ? 512 : 1024; }
 /// Grids of sweep_numbers worth trying on a GPU of so many multiprocessors where `useful_threads` can have something to
@@ -80,12 +81,17 @@ Grid with_a_block_per_tile(Grid grid, std::uint64_t useful_threads);
 
 /// Of bulk copies: one thread of every warp drives a ring of `depth` pieces of shared memory.
 inline constexpr GridNumber bulk_numbers[] = {
-    {"blocks", &Grid::blocks, 1, most_grid_blocks, 1, "blocks of the grid; default: tuned"},
-    {"threads", &Grid::threads, 32, 1024, 32,
-     "threads per block, a multiple of 32: one of each warp drives a ring; default: tuned"},
-    {"stages", &Grid::depth, 2, 16, 1,
-     "pieces in flight per warp, half of them coming, half leaving: 2, 4, 8 or 16; default: tuned"},
-    {"stage_bytes", &Grid::piece, 16, 1U << 20U, 16, "bytes of one piece, a multiple of 16; default: tuned"}};
+    {blocks_parameter, &Grid::blocks},
+    {integer("threads",
+             "threads per block, a multiple of 32, of which one of each warp drives a ring, tuned unless set",
+             32, 1024),
+     &Grid::threads, 32},
+    {integer("stages",
+             "pieces in flight per warp, half of them coming, half leaving: 2, 4, 8 or 16, tuned unless set",
+             2, 16),
+     &Grid::depth},
+    {integer("stage_bytes", "bytes of one piece, a multiple of 16, tuned unless set", 16, 1U << 20U),
+     &Grid::piece, 16}};
 /// Shared memory of a block: its rings and their barriers.
 Bytes bulk_shared_bytes(const Grid& grid);
 /// As sweep_grids, for a copy of `bytes` where a block may have so much shared memory. Throws Error{unsupported} where

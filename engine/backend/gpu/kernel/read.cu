@@ -1,5 +1,6 @@
-#include "backend/gpu/kernel/read.hpp"
-
+// kernel-read: threads load, and sum what they load.
+#include "backend/gpu/kernel/access_pattern.hpp"
+#include "backend/gpu/kernel/methods.hpp"
 #include "backend/gpu/kernel/sweep_kernels.hpp"
 
 namespace linkscope::gpu {
@@ -56,10 +57,7 @@ struct ExpectedWord {
   }
 };
 
-}  // namespace
-
-std::unique_ptr<Transfer> KernelRead::make_dense(const Flow& flow, const Arenas& arenas) const {
-  SweepWork work = dense_work(shared_context(), flow, arenas);
+void complete_read(SweepWork& work, const Flow& flow) {
   const SweptMemory& memory = *work.memory;
   auto check = std::make_unique<SumCheck>(
       work.memory, flow.bytes, [&memory](std::uint64_t seed, std::uint64_t transfers) {
@@ -72,7 +70,15 @@ std::unique_ptr<Transfer> KernelRead::make_dense(const Flow& flow, const Arenas&
     kernel_for<ReadKernels>(at.grid)<<<at.blocks(), at.grid.threads, 0, at.stream>>>(at.sweep, total);
   };
   work.check = std::move(check);
-  return std::make_unique<SweepTransfer>(std::move(work));
+}
+
+}  // namespace
+
+Method kernel_read(const std::shared_ptr<GpuContext>& gpus) {
+  return access_method(
+      gpus,
+      {"kernel-read", "reads by a kernel, 16 bytes per thread and instruction, checked by an exact sum"},
+      Ends::source, &complete_read);
 }
 
 }  // namespace linkscope::gpu

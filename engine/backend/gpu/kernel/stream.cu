@@ -1,10 +1,9 @@
-#include "backend/gpu/kernel/stream.hpp"
-
+// stream: McCalpin's four loops over arrays of doubles, each array wherever the flow puts it.
 #include <algorithm>
 #include <string>
 
+#include "backend/gpu/kernel/methods.hpp"
 #include "backend/gpu/kernel/sweep_kernels.hpp"
-#include "base/error.hpp"
 
 namespace linkscope::gpu {
 namespace {
@@ -18,14 +17,11 @@ constexpr unsigned arrays_read(Operation operation) {
   return operation == Operation::add || operation == Operation::triad ? 2 : 1;
 }
 
-Operation operation_of(const Parameters& parameters) {
-  const std::string word = parameters.word("operation", "copy");
-  if (word == "copy") return Operation::copy;
-  if (word == "scale") return Operation::scale;
-  if (word == "add") return Operation::add;
-  if (word == "triad") return Operation::triad;
-  throw Error(Fault::bad_input, "parameter operation: copy, scale, add or triad");
-}
+constexpr Parameter operation_parameter =
+    word("operation", "copy|scale|add|triad",
+         "copy (c = a), scale (c = 3 a), add (c = a + b) or triad (c = a + 3 b)");
+
+Operation operation_of(const Flow& flow) { return flow.parameters.choice<Operation>(operation_parameter); }
 
 /// Places of the arrays that a thread works on at a time, so that `unroll` loads are in flight.
 constexpr unsigned places_at_once(Operation operation, unsigned unroll) {
@@ -187,35 +183,40 @@ void set_operation(SweepWork& work, Operation operation, Bytes second) {
   }
 }
 
-}  // namespace
-
-std::map<std::string, std::string> Stream::own_parameters() const {
-  auto all = parameters_of(sweep_numbers);
-  all["operation"] = "copy (c = a), scale (c = 3 a), add (c = a + b) or triad (c = a + 3 b); default: copy";
-  return all;
+/// Where two arrays are read, the source holds b behind a.
+Bytes stream_footprint(const Flow& flow) {
+  return arrays_read(operation_of(flow)) == 2 ? second_array(flow.bytes) + flow.bytes : flow.bytes;
 }
 
-Support Stream::supports(const Flow& flow) const {
-  static_cast<void>(operation_of(flow.parameters));
+Support takes_stream(GpuContext& gpus, const Flow& flow) {
   if (flow.bytes % sizeof(double) != 0) {
     return Support::no("stream works on doubles: " + std::to_string(flow.bytes) +
                        " B is not a whole number of them");
   }
-  return kernels_reach(flow, Ends::both);
+  return kernels_reach(gpus, flow, Ends::both);
 }
 
-Bytes Stream::footprint(const Flow& flow) const {
-  return arrays_read(operation_of(flow.parameters)) == 2 ? second_array(flow.bytes) + flow.bytes : flow.bytes;
-}
-
-std::unique_ptr<Transfer> Stream::make(const Flow& flow, const Arenas& arenas) const {
-  const Operation operation = operation_of(flow.parameters);
-  auto memory = std::make_shared<const SweptMemory>(shared_context(), flow, arenas, flow.bytes);
+std::unique_ptr<Transfer> make_stream(const std::shared_ptr<GpuContext>& gpus, const Flow& flow,
+                                      const Arenas& arenas) {
+  const Operation operation = operation_of(flow);
+  auto memory = std::make_shared<const SweptMemory>(gpus, flow, arenas, flow.bytes);
   // A thread for each load.
   SweepWork work = sweep_work(std::move(memory), flow, flow.bytes / vector_bytes * arrays_read(operation));
   set_operation(work, operation, arrays_read(operation) == 2 ? second_array(flow.bytes) : 0);
   work.touched_bytes = (arrays_read(operation) + 1) * flow.bytes;
   return std::make_unique<SweepTransfer>(std::move(work));
+}
+
+}  // namespace
+
+Method stream(const std::shared_ptr<GpuContext>& gpus) {
+  std::vector<Parameter> parameters = parameters_of(sweep_numbers);
+  parameters.push_back(operation_parameter);
+  Method row =
+      stream_row(gpus, {"stream", "STREAM's copy, scale, add and triad on arrays of doubles, by a kernel"},
+                 std::move(parameters), &takes_stream, &make_stream);
+  row.footprint = &stream_footprint;
+  return row;
 }
 
 }  // namespace linkscope::gpu

@@ -132,49 +132,44 @@ SweepWork dense_work(std::shared_ptr<GpuContext> context, const Flow& flow, cons
 
 SweepTransfer::SweepTransfer(SweepWork work) : work_(std::move(work)) {
   work_.grids.offer(own_facts());
+  set_check(std::move(work_.check));
   const auto processors = static_cast<std::uint64_t>(work_.memory->context->device(device()).multiprocessors);
   in_flight_ = threads_in_flight * processors;
   own_facts().touched_bytes = work_.touched_bytes;
   work_.memory->context->load(device(), work_.kernels);
 }
 
-void SweepTransfer::arm(std::uint64_t seed) {
-  work_.check->arm(seed);
-  seed_ = seed;
-  transfers_ = 0;
-}
-
 void SweepTransfer::enqueue(gpuStream_t stream, std::uint64_t repeats) {
   Sweep sweep = work_.memory->all;
-  sweep.first = transfers_ % sweep.slots;
+  sweep.first = transfers() % sweep.slots;
   sweep.repeats = repeats;
   overlaps_ = overlaps_ || (repeats > 1 && work_.threads <= in_flight_);
   const Grid& grid = work_.grids.used();
   if (grid.blocks != one_tile_each) {
     launch(stream, sweep, grid);
-    transfers_ += repeats;
+    count(repeats);
     return;
   }
   constexpr std::uint64_t most_repeats = 65535;  // of a grid's second dimension
   const Grid tiles = with_a_block_per_tile(grid, work_.threads);
   sweep.order = Order::tiles;
   for (std::uint64_t left = repeats; left > 0; left -= sweep.repeats) {
-    sweep.first = transfers_ % sweep.slots;
+    sweep.first = transfers() % sweep.slots;
     sweep.repeats = std::min(left, most_repeats);
     launch(stream, sweep, tiles);
-    transfers_ += sweep.repeats;
+    count(sweep.repeats);
   }
 }
 
 std::vector<std::string> SweepTransfer::notes() const {
   std::vector<std::string> all = work_.memory->arenas.residences();
   if (overlaps_) all.emplace_back(repeats_overlap);
-  if (work_.remark) work_.remark(all, transfers_);
+  if (work_.remark) work_.remark(all, transfers());
   return all;
 }
 
 void SweepTransfer::launch(gpuStream_t stream, const Sweep& sweep, const Grid& grid) const {
-  work_.launch({stream, sweep, grid, seed_, transfers_});
+  work_.launch({stream, sweep, grid, seed(), transfers()});
   LINKSCOPE_CHECK(gpuGetLastError());
 }
 

@@ -59,17 +59,14 @@ struct SweptMemory {
 };
 
 /// Arms and checks what a sweep goes over: a CopyCheck, where a method has nothing of its own to say.
-class SweepCheck {
+class SweepCheck : public Check {
  public:
   explicit SweepCheck(std::shared_ptr<const SweptMemory> memory);
-  virtual ~SweepCheck() = default;
-  SweepCheck(const SweepCheck&) = delete;
-  SweepCheck& operator=(const SweepCheck&) = delete;
 
-  virtual void arm(std::uint64_t seed);
-  [[nodiscard]] virtual std::optional<Mismatch> verify(std::uint64_t seed, std::uint64_t transfers) const;
-  [[nodiscard]] virtual Bytes verified_bytes(std::uint64_t transfers) const;
-  virtual void flush() { copy_.flush(); }
+  void arm(std::uint64_t seed) override;
+  [[nodiscard]] std::optional<Mismatch> verify(std::uint64_t seed, std::uint64_t transfers) const override;
+  [[nodiscard]] Bytes verified_bytes(std::uint64_t transfers) const override;
+  void flush() override { copy_.flush(); }
 
  protected:
   [[nodiscard]] const SweptMemory& memory() const { return *memory_; }
@@ -143,13 +140,6 @@ class SweepTransfer final : public GpuTransfer {
 
   [[nodiscard]] int device() const override { return work_.memory->device; }
   void enqueue(gpuStream_t stream, std::uint64_t repeats) override;
-  void count_as_run(std::uint64_t transfers) override { transfers_ = transfers; }
-  void arm(std::uint64_t seed) override;
-  [[nodiscard]] std::optional<Mismatch> verify(std::uint64_t seed) const override {
-    return work_.check->verify(seed, transfers_);
-  }
-  [[nodiscard]] Bytes verified_bytes() const override { return work_.check->verified_bytes(transfers_); }
-  void flush() override { work_.check->flush(); }
   void use(const Setting& setting) override { work_.grids.use(setting); }
   [[nodiscard]] std::vector<std::string> notes() const override;
 
@@ -157,8 +147,6 @@ class SweepTransfer final : public GpuTransfer {
   void launch(gpuStream_t stream, const Sweep& sweep, const Grid& grid) const;
 
   SweepWork work_;
-  std::uint64_t seed_ = 0;
-  std::uint64_t transfers_ = 0;  ///< since arm()
   std::uint64_t in_flight_ = 0;  ///< threads that the GPU has room for
   bool overlaps_ = false;        ///< whether a launch repeated a transfer of fewer
 };

@@ -1,5 +1,6 @@
-#include "backend/gpu/kernel/write.hpp"
-
+// kernel-write: threads store pattern_word of the armed seed, computed in registers: nothing is read.
+#include "backend/gpu/kernel/access_pattern.hpp"
+#include "backend/gpu/kernel/methods.hpp"
 #include "backend/gpu/kernel/sweep_kernels.hpp"
 
 namespace linkscope::gpu {
@@ -36,15 +37,18 @@ struct WriteKernels {
   }
 };
 
-}  // namespace
-
-std::unique_ptr<Transfer> KernelWrite::make_dense(const Flow& flow, const Arenas& arenas) const {
-  SweepWork work = dense_work(shared_context(), flow, arenas);
+void complete_write(SweepWork& work, const Flow& /*flow*/) {
   work.kernels = all_kernels<WriteKernels>();
   work.launch = [](const SweepLaunch& at) {
     kernel_for<WriteKernels>(at.grid)<<<at.blocks(), at.grid.threads, 0, at.stream>>>(at.sweep, at.seed);
   };
-  return std::make_unique<SweepTransfer>(std::move(work));
+}
+
+}  // namespace
+
+Method kernel_write(const std::shared_ptr<GpuContext>& gpus) {
+  return access_method(gpus, {"kernel-write", "writes by a kernel, 16 bytes per thread and instruction"},
+                       Ends::destination, &complete_write);
 }
 
 }  // namespace linkscope::gpu

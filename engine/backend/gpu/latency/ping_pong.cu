@@ -1,6 +1,7 @@
-#include "backend/gpu/latency/ping_pong.hpp"
-
+// ping-pong: two GPUs answer one another through flags in memory.
+#include "backend/gpu/latency/methods.hpp"
 #include "backend/gpu/memory/device_words.hpp"
+#include "backend/gpu/streams.hpp"
 #include "backend/gpu/transfer.hpp"
 #include "backend/gpu/vendor/check.hpp"
 #include "base/error.hpp"
@@ -9,7 +10,14 @@
 namespace linkscope::gpu {
 namespace {
 
-constexpr std::int64_t default_round_trips = 1000;
+constexpr Parameter ordering_parameter =
+    word("ordering", "relaxed|release",
+         "relaxed: the flag alone; release: stores release and loads acquire, as flags that guard data must");
+constexpr Parameter round_trips_parameter =
+    integer("round_trips", "round trips in one launch", 1, std::int64_t{1} << 32U, 1000);
+constexpr Parameter responder_parameter =
+    text("responder", "the GPU that answers; unless set, the end that is not the executor");
+
 constexpr Seconds timeout = 10.0;
 constexpr unsigned polls_between_looks = 1U << 12U;  // reading the clock at every poll would slow the polls
 
@@ -67,23 +75,16 @@ struct PingPongKernels {
   decltype(&initiate<Ordering::relaxed>) initiate;
   decltype(&respond<Ordering::relaxed>) respond;
 
-  /// Parameter `ordering`. Throws Error{bad_input} for another word.
   static PingPongKernels of(const Flow& flow) {
-    const std::string word = flow.parameters.word("ordering", "relaxed");
-    if (word == "relaxed") {
+    if (flow.parameters.choice<Ordering>(ordering_parameter) == Ordering::relaxed)
       return {&gpu::initiate<Ordering::relaxed>, &gpu::respond<Ordering::relaxed>};
-    }
-    if (word == "release") {
-      return {&gpu::initiate<Ordering::release>, &gpu::respond<Ordering::release>};
-    }
-    throw Error(Fault::bad_input, "parameter ordering: '" + word + "' is neither relaxed nor release");
+    return {&gpu::initiate<Ordering::release>, &gpu::respond<Ordering::release>};
   }
 };
 
 /// The GPU that answers: parameter `responder`, or the end that is not the executor.
 DeviceId responder_of(const Flow& flow) {
-  const std::string word = flow.parameters.word("responder", "");
-  if (!word.empty()) return DeviceId::parse(word);
+  if (const auto named = flow.parameters.given_text(responder_parameter)) return DeviceId::parse(*named);
   for (const auto& end : {flow.destination, flow.source}) {
     if (end->device.kind == DeviceKind::gpu && end->device != flow.executor) return end->device;
   }
@@ -98,9 +99,10 @@ class PingPongTransfer final : public GpuTransfer {
         responder_(responder_of(flow).index),
         arenas_(arenas),
         game_(PingPongKernels::of(flow)),
-        round_trips_(static_cast<std::uint64_t>(flow.parameters.number("round_trips", default_round_trips))),
+        round_trips_(static_cast<std::uint64_t>(flow.parameters.number(round_trips_parameter))),
         initiated_(*context_, initiator_, 1),
-        responded_(*context_, responder_, 1) {
+        responded_(*context_, responder_, 1),
+        stream_(*context_, responder_) {
     serve_ = {flag(initiator_, *arenas.destination), flag(responder_, *arenas.destination)};
     answer_ = {flag(initiator_, *arenas.source), flag(responder_, *arenas.source)};
     context_->load(initiator_, {reinterpret_cast<const void*>(game_.initiate)});
@@ -109,14 +111,6 @@ class PingPongTransfer final : public GpuTransfer {
     own_facts().setting = {{"round_trips", static_cast<std::int64_t>(round_trips_)},
                            {"responder", responder_}};
   }
-  ~PingPongTransfer() override {
-    if (stream_ == nullptr) return;
-    static_cast<void>(gpuSetDevice(responder_));
-    static_cast<void>(gpuStreamSynchronize(stream_));
-    static_cast<void>(gpuStreamDestroy(stream_));
-  }
-  PingPongTransfer(const PingPongTransfer&) = delete;
-  PingPongTransfer& operator=(const PingPongTransfer&) = delete;
 
   [[nodiscard]] int device() const override { return initiator_; }
 
@@ -125,8 +119,8 @@ class PingPongTransfer final : public GpuTransfer {
     const auto timeout_ticks = static_cast<std::uint64_t>(timeout * vendor::ticks_per_second);
     const std::uint64_t round_trips = repeats * round_trips_;
     LINKSCOPE_CHECK(gpuSetDevice(responder_));
-    game_.respond<<<1, 1, 0, stream_>>>(serve_.responder, answer_.responder, next_, round_trips,
-                                        timeout_ticks, responded_.data());
+    game_.respond<<<1, 1, 0, stream_.get()>>>(serve_.responder, answer_.responder, next_, round_trips,
+                                              timeout_ticks, responded_.data());
     LINKSCOPE_CHECK(gpuGetLastError());
     LINKSCOPE_CHECK(gpuSetDevice(initiator_));
     game_.initiate<<<1, 1, 0, stream>>>(serve_.initiator, answer_.initiator, next_, round_trips,
@@ -137,7 +131,6 @@ class PingPongTransfer final : public GpuTransfer {
   }
 
   void arm(std::uint64_t seed) override {
-    make_stream();
     for (Buffer* buffer : {arenas_.source, arenas_.destination}) buffer->poison(0, sizeof(std::uint64_t));
     initiated_.clear();
     responded_.clear();
@@ -148,7 +141,7 @@ class PingPongTransfer final : public GpuTransfer {
   [[nodiscard]] std::optional<Mismatch> verify(std::uint64_t /*seed*/) const override {
     if (played_ == 0) return std::nullopt;
     LINKSCOPE_CHECK(gpuSetDevice(responder_));
-    LINKSCOPE_CHECK(gpuStreamSynchronize(stream_));
+    LINKSCOPE_CHECK(gpuStreamSynchronize(stream_.get()));
     const std::uint64_t initiated = initiated_.read().front();
     const std::uint64_t responded = responded_.read().front();
     const std::uint64_t served = stands_at(serve_.initiator);
@@ -182,11 +175,6 @@ class PingPongTransfer final : public GpuTransfer {
     LINKSCOPE_CHECK(gpuStreamSynchronize(stream));
     return word;
   }
-  void make_stream() {
-    if (stream_ != nullptr) return;
-    context_->use(responder_);
-    LINKSCOPE_CHECK(gpuStreamCreateWithFlags(&stream_, gpuStreamNonBlocking));
-  }
 
   std::shared_ptr<GpuContext> context_;
   int initiator_;
@@ -199,38 +187,32 @@ class PingPongTransfer final : public GpuTransfer {
   std::vector<PeerMapping> reached_;
   Flag serve_;
   Flag answer_;
-  gpuStream_t stream_ =
-      nullptr;  ///< the responder's; ordered, so that one sample's responder follows another's
   std::uint64_t next_ = 0;
   std::uint64_t played_ = 0;  ///< since arm()
+  OwnStream stream_;          ///< the responder's; ordered, so that one sample's responder follows another's
 };
+
+Support takes_ping_pong(GpuContext& gpus, const Flow& flow) {
+  if (const Support reached = kernels_reach(gpus, flow, Ends::both); !reached) return reached;
+  const DeviceId responder = responder_of(flow);
+  if (const Support here = gpus.has(responder); !here) return here;
+  if (responder == flow.executor) return Support::no("ping-pong needs a second GPU to answer");
+  for (const auto& end : {flow.source, flow.destination}) {
+    if (const Support reached = gpus.reachable(responder.index, *end); !reached) return reached;
+  }
+  return flow.bytes < sizeof(std::uint64_t) ? Support::no("a flag takes 8 bytes") : Support::yes();
+}
 
 }  // namespace
 
-std::map<std::string, std::string> PingPong::own_parameters() const {
-  return {{"ordering",
-           "relaxed (default): only the flag; release: it publishes what was written before, as data needs"},
-          {"round_trips", "round trips of one transfer; default 1000"},
-          {"responder", "the GPU that answers, e.g. gpu:1; default: the end that is not the executor"}};
-}
-
-Support PingPong::supports(const Flow& flow) const {
-  if (const Support reached = kernels_reach(flow, Ends::both); !reached) return reached;
-  const DeviceId responder = responder_of(flow);
-  if (const Support here = context().has(responder); !here) return here;
-  if (responder == flow.executor) return Support::no("ping-pong needs a second GPU to answer");
-  for (const auto& end : {flow.source, flow.destination}) {
-    if (const Support reached = context().reachable(responder.index, *end); !reached) return reached;
-  }
-  if (flow.bytes < sizeof(std::uint64_t)) return Support::no("a flag takes 8 bytes");
-  if (flow.parameters.number("round_trips", default_round_trips) < 1) {
-    throw Error(Fault::bad_input, "parameter round_trips: at least 1");
-  }
-  return Support::yes();
-}
-
-std::unique_ptr<Transfer> PingPong::make(const Flow& flow, const Arenas& arenas) const {
-  return std::make_unique<PingPongTransfer>(shared_context(), flow, arenas);
+Method ping_pong(const std::shared_ptr<GpuContext>& gpus) {
+  Method row = gpu_row(gpus,
+                       {"ping-pong", "flags stored and polled by two GPUs in turn; half the round trip",
+                        Quantity::latency, ping_pong_traits},
+                       {ordering_parameter, round_trips_parameter, responder_parameter}, &takes_ping_pong,
+                       &make<PingPongTransfer>);
+  row.rotation_bytes = [](const Flow& /*flow*/) { return Bytes{0}; };  // a flag is one line
+  return row;
 }
 
 }  // namespace linkscope::gpu

@@ -1,10 +1,10 @@
-#include "backend/gpu/latency/pointer_chase.hpp"
-
+// pointer-chase: dependent loads by one thread of a GPU.
 #include <algorithm>
 #include <numeric>
 #include <utility>
 
-#include "backend/gpu/latency/chase_order.hpp"
+#include "backend/gpu/latency/methods.hpp"
+#include "backend/gpu/latency/ring_order.hpp"
 #include "backend/gpu/memory/device_words.hpp"
 #include "backend/gpu/transfer.hpp"
 #include "backend/gpu/vendor/check.hpp"
@@ -15,7 +15,19 @@ namespace {
 
 using vendor::Counter;
 
-constexpr std::int64_t default_stride = 128;
+enum class RingIs { sequential, random };
+
+constexpr Parameter stride_parameter =
+    integer("stride", "bytes from pointer to pointer, a multiple of 8", 8, std::int64_t{1} << 40U, 128);
+constexpr Parameter hops_parameter =
+    integer("hops", "loads of one walk; unless set, 1024, in the executor's own memory 8192", 1,
+            std::int64_t{1} << 40U);
+constexpr Parameter order_parameter =
+    word("order", "sequential|random", "in which the ring takes the memory");
+constexpr Parameter locality_parameter =
+    integer("locality", "of random order: bytes visited completely before moving on; unless set, all", 8,
+            std::int64_t{1} << 48U);
+
 constexpr std::int64_t default_hops_linked = 1024;
 constexpr std::int64_t default_hops_local = 8192;
 constexpr std::uint64_t share_of_processors = 8;
@@ -77,24 +89,22 @@ struct ChaseGeometry {
   [[nodiscard]] std::uint64_t all_nodes() const { return pieces * nodes; }
 };
 
-ChaseGeometry shape_of(const Flow& flow) {
+ChaseGeometry geometry_of(const Flow& flow) {
   const bool local = flow.source->device == flow.executor;
-  const std::int64_t stride = flow.parameters.number("stride", default_stride);
-  const std::int64_t hops = flow.parameters.number("hops", local ? default_hops_local : default_hops_linked);
-  const std::string order = flow.parameters.word("order", "sequential");
-  if (stride < 8 || stride % 8 != 0) throw Error(Fault::bad_input, "parameter stride: a multiple of 8 bytes");
-  if (hops < 1) throw Error(Fault::bad_input, "parameter hops: at least 1");
-  if (order != "sequential" && order != "random") {
-    throw Error(Fault::bad_input, "parameter order: '" + order + "' is neither sequential nor random");
-  }
+  const std::int64_t stride = flow.parameters.number(stride_parameter);
+  const std::int64_t hops =
+      flow.parameters.given_number(hops_parameter).value_or(local ? default_hops_local : default_hops_linked);
+  if (stride % 8 != 0) throw Error(Fault::bad_input, "parameter stride: a multiple of 8 bytes");
   const auto step = static_cast<Bytes>(stride);
   if (flow.bytes < step)
     throw Error(Fault::unsupported, "a pointer chase needs at least one stride of memory");
-  const std::int64_t locality = flow.parameters.number("locality", static_cast<std::int64_t>(flow.bytes));
+  const std::int64_t locality =
+      flow.parameters.given_number(locality_parameter).value_or(static_cast<std::int64_t>(flow.bytes));
   if (locality < stride) throw Error(Fault::bad_input, "parameter locality: at least one stride");
   const std::uint64_t all = flow.bytes / step;
   const std::uint64_t nodes = std::min(static_cast<Bytes>(locality) / step, all);
-  return {step, static_cast<std::uint64_t>(hops), nodes, all / nodes, order == "random"};
+  return {step, static_cast<std::uint64_t>(hops), nodes, all / nodes,
+          flow.parameters.choice<RingIs>(order_parameter) == RingIs::random};
 }
 
 class GpuPointerChaseTransfer final : public GpuTransfer {
@@ -103,7 +113,7 @@ class GpuPointerChaseTransfer final : public GpuTransfer {
       : context_(std::move(context)),
         device_(flow.executor.index),
         memory_(*arenas.source),
-        shape_(shape_of(flow)),
+        shape_(geometry_of(flow)),
         reached_(context_->reach(device_, memory_)),
         told_(*context_, device_, all_told),
         lap_(shape_.all_nodes() <= most_warmed ? shape_.all_nodes() : 0) {
@@ -217,24 +227,21 @@ class GpuPointerChaseTransfer final : public GpuTransfer {
   Cycles counted_;            ///< of them, those of starts that have been counted
 };
 
-}  // namespace
-
-std::map<std::string, std::string> GpuPointerChase::own_parameters() const {
-  return {{"stride", "bytes from pointer to pointer; default 128"},
-          {"hops", "loads of one walk; default 1024, in the executor's own memory 8192"},
-          {"order", "sequential (default) or random"},
-          {"locality",
-           "random order: bytes visited completely, in random order, before moving on; default: all"}};
-}
-
-Support GpuPointerChase::supports(const Flow& flow) const {
-  const Support reached = kernels_reach(flow, Ends::source);
-  if (reached) static_cast<void>(shape_of(flow));
+Support takes_chase(GpuContext& gpus, const Flow& flow) {
+  const Support reached = kernels_reach(gpus, flow, Ends::source);
+  if (reached) static_cast<void>(geometry_of(flow));
   return reached;
 }
 
-std::unique_ptr<Transfer> GpuPointerChase::make(const Flow& flow, const Arenas& arenas) const {
-  return std::make_unique<GpuPointerChaseTransfer>(shared_context(), flow, arenas);
+}  // namespace
+
+Method gpu_pointer_chase(const std::shared_ptr<GpuContext>& gpus) {
+  Method row = gpu_row(
+      gpus, {"pointer-chase", "dependent loads by one GPU thread", Quantity::latency, pointer_chase_traits},
+      {stride_parameter, hops_parameter, order_parameter, locality_parameter}, &takes_chase,
+      &make<GpuPointerChaseTransfer>);
+  row.rotation_bytes = [](const Flow& /*flow*/) { return Bytes{0}; };  // the ring is the cache state
+  return row;
 }
 
 }  // namespace linkscope::gpu

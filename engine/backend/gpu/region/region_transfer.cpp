@@ -91,8 +91,7 @@ void DriverRegionTransfer::run_once() {
 }
 
 std::vector<Parameter> with_grid(std::vector<Parameter> parameters) {
-  for (const GridNumber& one : plain_grid_numbers)
-    parameters.push_back(integer(one.name, one.meaning, one.least, one.most));
+  for (const GridNumber& one : plain_grid_numbers) parameters.push_back(one.parameter);
   return parameters;
 }
 

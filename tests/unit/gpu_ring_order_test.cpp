@@ -1,5 +1,5 @@
 // The order of the pointer chase of a GPU is a permutation.
-#include "backend/gpu/latency/chase_order.hpp"
+#include "backend/gpu/latency/ring_order.hpp"
 
 #include <gtest/gtest.h>
 

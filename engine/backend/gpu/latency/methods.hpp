@@ -1,14 +1,18 @@
-// pointer-chase: dependent loads by one thread of a GPU.
+// The methods that time dependent accesses.
 #pragma once
 
-#include <map>
 #include <memory>
-#include <string>
-#include <utility>
 
 #include "backend/gpu/gpu_method.hpp"
 
 namespace linkscope::gpu {
+
+/// The initiator (executor) stores to a flag in the destination's memory, where the responder polls, and polls a flag
+/// in the source's memory, where the responder answers: memory of either GPU, or page-locked host memory. Stores
+/// and loads are of system scope, relaxed or release and acquire (parameter `ordering`). One operation is one way: half
+/// a round trip; a transfer is `round_trips` round trips inside one launch on each side. Only the initiator's launch is
+/// timed; the responder is up before.
+Method ping_pong(const std::shared_ptr<GpuContext>& gpus);
 
 /// A ring of pointers, one every `stride` bytes over flow.bytes of the source, in address order or scattered by a
 /// bijection. One thread at a time walks `hops` of them, on from where the last walk ended. A transfer is one walk on
@@ -22,19 +26,6 @@ namespace linkscope::gpu {
 /// A walk is a launch, and the gap between two launches in a stream, about 1 us, is inside the figure: below 0.2 % of
 /// 1024 hops over a link. In local memory hops default to more. Loads are ordinary ones, cached wherever the device
 /// caches such memory. A CPU of its node lays the ring in host memory, the executor in any other.
-class GpuPointerChase final : public GpuMethod {
- public:
-  explicit GpuPointerChase(std::shared_ptr<GpuContext> context)
-      : GpuMethod(std::move(context), {"pointer-chase", "dependent loads by one GPU thread",
-                                       Quantity::latency, pointer_chase_traits}) {}
-
-  [[nodiscard]] Support supports(const Flow& flow) const override;
-  /// Rotating makes no sense: the ring is the cache state.
-  [[nodiscard]] Bytes rotation_bytes(const Flow& /*flow*/) const override { return 0; }
-
- protected:
-  [[nodiscard]] std::map<std::string, std::string> own_parameters() const override;
-  [[nodiscard]] std::unique_ptr<Transfer> make(const Flow& flow, const Arenas& arenas) const override;
-};
+Method gpu_pointer_chase(const std::shared_ptr<GpuContext>& gpus);
 
 }  // namespace linkscope::gpu
