@@ -1,6 +1,7 @@
 // Writes whole lines with write(2) and reports what it says.
 #include "record/json_lines.hpp"
 
+#include <fcntl.h>
 #include <unistd.h>
 
 #include <array>
@@ -8,8 +9,19 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <ctime>
+#include <string>
 
 namespace linkscope {
+namespace {
+
+int copy_of(int descriptor) {
+  const int copy = ::fcntl(descriptor, F_DUPFD_CLOEXEC, 0);
+  if (copy < 0) throw WriteError(std::string("cannot write the results: ") + std::strerror(errno));
+  return copy;
+}
+
+}  // namespace
 
 void JsonLines::write(const Json& record) {
   const std::string line = record.dump(-1, ' ', false, Json::error_handler_t::replace) + '\n';
@@ -26,6 +38,26 @@ double rounded(double value) {
   std::array<char, 40> text{};
   std::snprintf(text.data(), text.size(), "%.9g", value);
   return std::strtod(text.data(), nullptr);
+}
+
+RecordStream::RecordStream(int output, int diagnostics)
+    : output_(output), records_(copy_of(output)), lines_(records_.number()) {
+  static_cast<void>(::dup2(diagnostics, output));
+}
+
+RecordStream::~RecordStream() { static_cast<void>(::dup2(records_.number(), output_)); }
+
+std::string rfc3339(std::chrono::system_clock::time_point when) {
+  const auto whole = std::chrono::floor<std::chrono::seconds>(when);
+  const auto milliseconds = std::chrono::duration_cast<std::chrono::milliseconds>(when - whole).count();
+  const std::time_t seconds = std::chrono::system_clock::to_time_t(whole);
+  std::tm parts{};
+  gmtime_r(&seconds, &parts);
+  std::array<char, 32> date{};
+  std::strftime(date.data(), date.size(), "%Y-%m-%dT%H:%M:%S", &parts);
+  std::array<char, 48> text{};
+  std::snprintf(text.data(), text.size(), "%s.%03dZ", date.data(), static_cast<int>(milliseconds));
+  return text.data();
 }
 
 }  // namespace linkscope

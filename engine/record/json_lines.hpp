@@ -1,10 +1,13 @@
-// JSON Lines writer: one record, one line, out at once.
+// Records: one line of JSON each, out at once, with nothing of others between them.
 #pragma once
 
+#include <chrono>
 #include <stdexcept>
 #include <string>
 
 #include <nlohmann/json.hpp>
+
+#include "base/descriptor.hpp"
 
 namespace linkscope {
 
@@ -32,5 +35,26 @@ class JsonLines {
 
 /// Nine significant digits: more than any clock here resolves, half the text of a full double.
 double rounded(double value);
+
+/// While it lives, what anyone else writes to `output` goes to `diagnostics`, and its own lines to where `output` led.
+/// NCCL and MPI print to standard output where their users ask for it, and a line of theirs would be a broken record.
+class RecordStream {
+ public:
+  /// Throws WriteError with the system's reason where `output` is closed.
+  RecordStream(int output, int diagnostics);
+  ~RecordStream();
+  RecordStream(const RecordStream&) = delete;
+  RecordStream& operator=(const RecordStream&) = delete;
+
+  [[nodiscard]] JsonLines& lines() { return lines_; }
+
+ private:
+  int output_;
+  Descriptor records_;  ///< where `output` led
+  JsonLines lines_;
+};
+
+/// RFC 3339 in UTC with milliseconds: "2026-01-31T08:15:00.250Z".
+std::string rfc3339(std::chrono::system_clock::time_point when);
 
 }  // namespace linkscope

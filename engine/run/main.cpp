@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "base/error.hpp"
-#include "record/record_stream.hpp"
+#include "record/json_lines.hpp"
 #include "run/bound_case.hpp"
 #include "run/catalog.hpp"
 #include "run/environment.hpp"

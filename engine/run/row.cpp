@@ -5,7 +5,6 @@
 #include <initializer_list>
 #include <utility>
 
-#include "record/timestamp.hpp"
 #include "run/plan.hpp"
 
 namespace linkscope {

@@ -9,8 +9,6 @@
 #include <limits>
 
 #include "record/json_lines.hpp"
-#include "record/record_stream.hpp"
-#include "record/timestamp.hpp"
 
 namespace linkscope {
 namespace {
