@@ -2,7 +2,9 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
 #include <memory>
+#include <utility>
 
 #include "base/error.hpp"
 #include "base/units.hpp"
@@ -16,25 +18,29 @@ namespace linkscope {
 /// GpuRuntime::failure().
 class BounceBuffer {
  public:
-  virtual ~BounceBuffer() = default;
-  [[nodiscard]] virtual std::byte* data() const = 0;
-  [[nodiscard]] virtual int load(const std::byte* from, Bytes bytes) noexcept = 0;
-  [[nodiscard]] virtual int store(std::byte* to, Bytes bytes) noexcept = 0;
+  using Copy = int (*)(void* to, const void* from, Bytes bytes) noexcept;
+
+  BounceBuffer(std::shared_ptr<std::byte> memory, Copy copy) : memory_(std::move(memory)), copy_(copy) {}
+  [[nodiscard]] std::byte* data() const { return memory_.get(); }
+  [[nodiscard]] int load(const std::byte* from, Bytes bytes) noexcept { return copy_(data(), from, bytes); }
+  [[nodiscard]] int store(std::byte* to, Bytes bytes) noexcept { return copy_(to, data(), bytes); }
+
+ private:
+  std::shared_ptr<std::byte> memory_;
+  Copy copy_;
 };
 
-/// May be called by any thread.
-class GpuRuntime {
- public:
-  virtual ~GpuRuntime() = default;
-  /// Makes `device` the one that the calling thread's calls are about: libraries ask the runtime which that is.
-  /// 0, or a code for failure().
-  [[nodiscard]] virtual int use(const DeviceId& device) noexcept = 0;
-  /// Room for `bytes` beside the GPU that `where` names. Throws Error{no_memory}.
-  [[nodiscard]] virtual std::unique_ptr<BounceBuffer> bounce(const Endpoint& where, Bytes bytes) = 0;
+/// Functions of the GPUs' runtime, which any thread may call.
+struct GpuRuntime {
+  /// Makes the device the one that the calling thread's calls are about: libraries ask the runtime which that is. Gives 0,
+  /// or a code for `failure`.
+  std::function<int(const DeviceId&)> use;
+  /// Room for so many bytes beside the GPU that the end names. Throws Error{no_memory}.
+  std::function<std::unique_ptr<BounceBuffer>(const Endpoint&, Bytes)> bounce;
   /// Bytes through which a rotated flow on that GPU's memory must cycle so that its cache does not serve it.
-  [[nodiscard]] virtual Bytes rotation_bytes(const DeviceId& device) const = 0;
+  std::function<Bytes(const DeviceId&)> rotation_bytes;
   /// The vendor's words for a code.
-  [[nodiscard]] virtual Error failure(int code) const = 0;
+  std::function<Error(int)> failure;
 };
 
 }  // namespace linkscope

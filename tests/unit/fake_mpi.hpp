@@ -1,6 +1,7 @@
 // A table of MPI functions without an MPI: one process that talks to nobody, fails on demand, and counts.
 #pragma once
 
+#include <chrono>
 #include <cstring>
 #include <set>
 #include <string>
@@ -20,6 +21,7 @@ struct FakeMpi {
   int send_code = 0;
   int sends = 0;
   int barriers = 0;
+  std::chrono::microseconds barrier_time{0};
   int reductions = 0;
   const void* last_input = nullptr;  ///< of reduce
   int splits = 0;
@@ -93,6 +95,7 @@ inline const MpiFunctions& FakeMpi::table() {
     };
     f.barrier = [](MpiHandle) {
       ++called().barriers;
+      std::this_thread::sleep_for(state().barrier_time);
       return 0;
     };
     f.all_reduce = [](const void* from, void* to, std::int64_t count, MpiElement, MpiHandle) {

@@ -45,6 +45,7 @@ class FakeTransfer : public Transfer {
   std::function<Seconds()> time;
   std::size_t wrong_in_round = 0;
   double counted_share = 1;
+  Seconds between = 0;  ///< of each transfer, besides its time
   Setting used;
   Setting faulty;            ///< the candidate with which fault() has something to say
   bool found_wrong = false;  ///< it is wrong data
@@ -72,10 +73,11 @@ class FakeGate : public Gate {
       auto& transfer = dynamic_cast<FakeTransfer&>(*lane.transfer);
       transfer.transfers += lane.repeats + lane.tail;
       const Seconds time = transfer.time();
-      const Seconds stamp = now + static_cast<double>(lane.repeats) * time;
+      const Seconds between = static_cast<double>(lane.repeats) * transfer.between;
+      const Seconds stamp = now + static_cast<double>(lane.repeats) * time + between;
       const Interference by = transfer.interference();
       spans.push_back(
-          {now, stamp + by.apart, stamp + by.apart + static_cast<double>(lane.tail) * time, 0, by});
+          {now, stamp + by.apart, stamp + by.apart + static_cast<double>(lane.tail) * time, between, by});
       end = std::max(end, spans.back().idle);
     }
     now = end;

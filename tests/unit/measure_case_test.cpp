@@ -71,6 +71,15 @@ TEST_F(MeasureCase, ASteadyFlowGivesItsRate) {
   EXPECT_EQ(result.stopped, Stop::precision);
 }
 
+TEST_F(MeasureCase, AnAggregateHoldsTheBarriersThatAFlowsOwnTimeDoesNot) {
+  FakeTransfer one(10e-6);
+  FakeTransfer other(10e-6);
+  one.between = other.between = 10e-6;
+  const CaseResult result = run({measured(one), measured(other)});
+  EXPECT_NEAR(result.flows[0].gbps->median, 100.0, 1e-4);
+  EXPECT_NEAR(result.aggregate->gbps.median, 100.0, 1e-4) << "two flows in twice the time";
+}
+
 TEST_F(MeasureCase, OneWarmUpIsEnoughWhereItTakesAllTheTimeOfTheSamples) {
   session.options.point_budget_s = 0.4;
   FakeTransfer longer(0.5);

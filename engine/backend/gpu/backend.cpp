@@ -100,7 +100,7 @@ OpenedGpus open(std::shared_ptr<host::HostContext> host, std::size_t lanes, Sync
     }
   }
   backend.gate = std::make_unique<GpuGate>(context);
-  backend.gpu_runtime = std::make_shared<SharedRuntime>(context);
+  backend.gpu_runtime = shared_runtime(context);
   return {std::move(backend), std::move(context)};
 }
 

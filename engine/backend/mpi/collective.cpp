@@ -1,5 +1,6 @@
 #include "backend/mpi/collective.hpp"
 
+#include <array>
 #include <set>
 #include <string>
 #include <utility>
@@ -25,17 +26,9 @@ bool adds_up(Kind kind) {
 
 /// What moves without being added up needs no type of its own.
 MpiElement element_of(const CollectiveShape& shape) {
-  switch (shape.type) {
-    case ElementType::float32:
-      return element_float32;
-    case ElementType::int32:
-      return element_int32;
-    case ElementType::float16:
-      return adds_up(shape.kind) ? element_float16 : element_uint16;
-    case ElementType::bfloat16:
-      return adds_up(shape.kind) ? element_bfloat16 : element_uint16;
-  }
-  return element_byte;
+  constexpr std::array in_sums{element_float32, element_float16, element_bfloat16, element_int32};
+  constexpr std::array moved{element_float32, element_uint16, element_uint16, element_int32};
+  return (adds_up(shape.kind) ? in_sums : moved).at(static_cast<std::size_t>(shape.type));
 }
 
 /// Elements of one member's block where the collective goes by blocks, else of the whole.
@@ -48,23 +41,9 @@ std::int64_t count_of(const CollectiveShape& shape) {
 
 /// The call, for messages.
 const char* called(Kind kind) {
-  switch (kind) {
-    case Kind::all_reduce:
-      return "MPI_Allreduce";
-    case Kind::reduce:
-      return "MPI_Reduce";
-    case Kind::broadcast:
-      return "MPI_Bcast";
-    case Kind::reduce_scatter:
-      return "MPI_Reduce_scatter_block";
-    case Kind::all_gather:
-      return "MPI_Allgather";
-    case Kind::all_to_all:
-      return "MPI_Alltoall";
-    case Kind::barrier:
-      return "MPI_Barrier";
-  }
-  return "";
+  constexpr std::array calls{"MPI_Allreduce", "MPI_Reduce",   "MPI_Bcast",  "MPI_Reduce_scatter_block",
+                             "MPI_Allgather", "MPI_Alltoall", "MPI_Barrier"};
+  return calls[static_cast<std::size_t>(kind)];
 }
 
 /// What there is to say of an MPI that was to add up elements of `type`, after its name; empty where it does.

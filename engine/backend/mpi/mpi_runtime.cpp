@@ -21,15 +21,8 @@ constexpr int tags_of_a_flow = 3;
 constexpr int most_flows = 32768 / tags_of_a_flow;
 
 const char* name_of(MpiThreads threads) {
-  switch (threads) {
-    case threads_single:
-      return "MPI_THREAD_SINGLE";
-    case threads_funneled:
-      return "MPI_THREAD_FUNNELED";
-    case threads_multiple:
-      return "MPI_THREAD_MULTIPLE";
-  }
-  return "";
+  constexpr std::array names{"MPI_THREAD_SINGLE", "MPI_THREAD_FUNNELED", "MPI_THREAD_MULTIPLE"};
+  return names.at(threads);
 }
 
 // MPICH's numbers for kinds of GPU (MPIX_GPU_SUPPORT_CUDA, MPIX_GPU_SUPPORT_HIP).

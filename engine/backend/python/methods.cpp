@@ -1,6 +1,7 @@
 // The rows of Python's methods, and how a flow's parts are made ready among processes.
 #include "backend/python/methods.hpp"
 
+#include <array>
 #include <string>
 #include <utility>
 #include <vector>
@@ -29,29 +30,9 @@ constexpr Parameter torch_in_place =
 /// Who takes part in a flow.
 enum class FlowEnds { one_process, two_processes, members };
 
-const char* word_of(Clock clock) {
-  switch (clock) {
-    case Clock::device:
-      return "device";
-    case Clock::host:
-      return "host";
-    case Clock::batch:
-      return "batch";
-  }
-  return "";
-}
-
-const char* word_of(Cache cache) {
-  switch (cache) {
-    case Cache::warm:
-      return "warm";
-    case Cache::rotated:
-      return "rotated";
-    case Cache::flushed:
-      return "flushed";
-  }
-  return "";
-}
+// In the order of Clock and Cache.
+constexpr std::array clocks{"device", "host", "batch"};
+constexpr std::array caches{"warm", "rotated", "flushed"};
 
 Message told(const Endpoint& end) {
   return {{"device", end.device.text()},
@@ -72,7 +53,8 @@ Message told(const Flow& flow) {
 }
 
 Message told(const Regime& regime) {
-  return {{"clock", word_of(regime.clock)}, {"cache", word_of(regime.cache)}};
+  return {{"clock", clocks.at(static_cast<std::size_t>(regime.clock))},
+          {"cache", caches.at(static_cast<std::size_t>(regime.cache))}};
 }
 
 /// This process's part, if it has one, and what its child must know of the flow either way.

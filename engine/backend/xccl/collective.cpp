@@ -1,5 +1,6 @@
 // xccl-collective: which call a collective is, for each of its members.
 #include <algorithm>
+#include <array>
 #include <memory>
 #include <string>
 #include <vector>
@@ -16,17 +17,8 @@ namespace {
 constexpr int root = 0;
 
 DataType data_type(ElementType type) {
-  switch (type) {
-    case ElementType::float32:
-      return DataType::float32;
-    case ElementType::float16:
-      return DataType::float16;
-    case ElementType::bfloat16:
-      return DataType::bfloat16;
-    case ElementType::int32:
-      return DataType::int32;
-  }
-  return DataType::float32;
+  constexpr std::array types{DataType::float32, DataType::float16, DataType::bfloat16, DataType::int32};
+  return types.at(static_cast<std::size_t>(type));
 }
 
 RankDevices members_of(const Flow& flow) {
