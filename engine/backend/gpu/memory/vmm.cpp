@@ -11,56 +11,81 @@
 namespace linkscope::gpu {
 namespace {
 
-/// Memory of `device` behind addresses of its own, for as long as it lives.
+/// What the driver answered, and to which call.
+struct MappingAnswer {
+  gpuError_t status;
+  const char* call;
+};
+
+gpuMemAccessDesc access_of(int accessor, PeerAccess wanted) {
+  gpuMemAccessDesc access{};
+  access.location.type = gpuMemLocationTypeDevice;
+  access.location.id = accessor;
+  access.flags = wanted == PeerAccess::on ? gpuMemAccessFlagsProtReadWrite : gpuMemAccessFlagsProtNone;
+  return access;
+}
+
+MappingAnswer back_range(void* at, const AllocationRequest& request) {
+  vendor::VirtualHandle handle{};
+  const gpuError_t created = vendor::virtual_create(&handle, request.bytes, request.device);
+  if (created != gpuSuccess) return {created, LINKSCOPE_VIRTUAL(MemCreate)};
+  const gpuError_t mapped = vendor::virtual_map(at, request.bytes, handle);
+  const gpuError_t released = vendor::virtual_release(handle);  // the mapping keeps the memory
+  if (mapped != gpuSuccess) return {mapped, LINKSCOPE_VIRTUAL(MemMap)};
+  const gpuError_t accessible =
+      vendor::virtual_access(at, request.bytes, access_of(request.device, PeerAccess::on));
+  if (accessible == gpuSuccess) return {released, LINKSCOPE_VIRTUAL(MemRelease)};
+  static_cast<void>(vendor::virtual_unmap(at, request.bytes));
+  return {accessible, LINKSCOPE_VIRTUAL(MemSetAccess)};
+}
+
+MappingAnswer take_range(void** at, const AllocationRequest& request) {
+  const gpuError_t reserved = vendor::virtual_reserve(at, request.bytes);
+  if (reserved != gpuSuccess) return {reserved, LINKSCOPE_VIRTUAL(MemAddressReserve)};
+  const MappingAnswer backed = back_range(*at, request);
+  if (backed.status != gpuSuccess) static_cast<void>(vendor::virtual_free(*at, request.bytes));
+  return backed;
+}
+
+gpuError_t take_virtual(void** at, const AllocationRequest& request) {
+  return take_range(at, request).status;
+}
+gpuError_t free_virtual(void* at, const AllocationRequest& request) {
+  const gpuError_t unmapped = vendor::virtual_unmap(at, request.bytes);
+  const gpuError_t freed = vendor::virtual_free(at, request.bytes);
+  return unmapped != gpuSuccess ? unmapped : freed;
+}
+
+/// Memory of a device behind addresses of its own, for as long as it lives.
 class Mapping {
  public:
-  Mapping(GpuContext& context, int device, Bytes bytes) : context_(context), bytes_(bytes) {
+  Mapping(GpuContext& context, const AllocationRequest& request) : context_(context), request_(request) {
+    const MappingAnswer taken = take_range(&address_, request_);
+    check(taken.status, taken.call);
     try {
-      check(vendor::virtual_reserve(&address_, bytes_), LINKSCOPE_VIRTUAL(MemAddressReserve));
-      back(device);
-      let_in(device, PeerAccess::on);
-      grant_ = context_.peers().add_grant(
-          device, [this](int accessor, PeerAccess wanted) { let_in(accessor, wanted); });
+      grant_ = context_.peers().add_grant(request_.device, [this](int accessor, PeerAccess wanted) {
+        check(vendor::virtual_access(address_, request_.bytes, access_of(accessor, wanted)),
+              LINKSCOPE_VIRTUAL(MemSetAccess));
+      });
     } catch (...) {
-      give_back();
+      static_cast<void>(free_virtual(address_, request_));
       throw;
     }
   }
-  ~Mapping() { give_back(); }
+  ~Mapping() {
+    context_.peers().remove_grant(grant_);
+    static_cast<void>(free_virtual(address_, request_));
+  }
   Mapping(const Mapping&) = delete;
   Mapping& operator=(const Mapping&) = delete;
 
   [[nodiscard]] std::byte* address() const { return static_cast<std::byte*>(address_); }
 
  private:
-  void back(int device) {
-    vendor::VirtualHandle handle{};
-    check(vendor::virtual_create(&handle, bytes_, device), LINKSCOPE_VIRTUAL(MemCreate));
-    const gpuError_t mapped = vendor::virtual_map(address_, bytes_, handle);
-    // The mapping keeps the memory; the handle is of no more use.
-    const gpuError_t released = vendor::virtual_release(handle);
-    check(mapped, LINKSCOPE_VIRTUAL(MemMap));
-    mapped_ = true;
-    check(released, LINKSCOPE_VIRTUAL(MemRelease));
-  }
-  void let_in(int accessor, PeerAccess wanted) const {
-    gpuMemAccessDesc access{};
-    access.location.type = gpuMemLocationTypeDevice;
-    access.location.id = accessor;
-    access.flags = wanted == PeerAccess::on ? gpuMemAccessFlagsProtReadWrite : gpuMemAccessFlagsProtNone;
-    check(vendor::virtual_access(address_, bytes_, access), LINKSCOPE_VIRTUAL(MemSetAccess));
-  }
-  void give_back() noexcept {
-    if (grant_) context_.peers().remove_grant(*grant_);
-    if (mapped_) static_cast<void>(vendor::virtual_unmap(address_, bytes_));
-    if (address_ != nullptr) static_cast<void>(vendor::virtual_free(address_, bytes_));
-  }
-
   GpuContext& context_;
-  Bytes bytes_;
+  AllocationRequest request_;
   void* address_ = nullptr;
-  bool mapped_ = false;
-  std::optional<int> grant_;
+  int grant_ = 0;
 };
 
 /// The unit of such memory; the driver's refusal where the device has none.
@@ -72,35 +97,6 @@ Support granularity(int device, Bytes& unit) {
   static_cast<void>(gpuGetLastError());
   return Support::no("gpu:" + std::to_string(device) +
                      " has no virtual memory management: " + describe(status));
-}
-
-gpuError_t back_range(void* at, const AllocationRequest& request) {
-  vendor::VirtualHandle handle{};
-  if (const gpuError_t status = vendor::virtual_create(&handle, request.bytes, request.device);
-      status != gpuSuccess)
-    return status;
-  const gpuError_t mapped = vendor::virtual_map(at, request.bytes, handle);
-  const gpuError_t released = vendor::virtual_release(handle);  // the mapping keeps the memory
-  if (mapped != gpuSuccess) return mapped;
-  gpuMemAccessDesc access{};
-  access.location.type = gpuMemLocationTypeDevice;
-  access.location.id = request.device;
-  access.flags = gpuMemAccessFlagsProtReadWrite;
-  const gpuError_t accessible = vendor::virtual_access(at, request.bytes, access);
-  if (accessible != gpuSuccess) static_cast<void>(vendor::virtual_unmap(at, request.bytes));
-  return accessible == gpuSuccess ? released : accessible;
-}
-gpuError_t take_virtual(void** at, const AllocationRequest& request) {
-  if (const gpuError_t status = vendor::virtual_reserve(at, request.bytes); status != gpuSuccess)
-    return status;
-  const gpuError_t status = back_range(*at, request);
-  if (status != gpuSuccess) static_cast<void>(vendor::virtual_free(*at, request.bytes));
-  return status;
-}
-gpuError_t free_virtual(void* at, const AllocationRequest& request) {
-  const gpuError_t unmapped = vendor::virtual_unmap(at, request.bytes);
-  const gpuError_t freed = vendor::virtual_free(at, request.bytes);
-  return unmapped != gpuSuccess ? unmapped : freed;
 }
 
 Bytes virtual_unit(int device) {
@@ -137,7 +133,8 @@ class VmmMemory final : public GpuMemory {
     Bytes unit = 1;
     if (const Support has = granularity(device, unit); !has) throw Error(Fault::unsupported, has.reason());
     context().spare_managed(device, bytes);
-    auto mapping = std::make_shared<Mapping>(context(), device, (bytes + unit - 1) / unit * unit);
+    auto mapping = std::make_shared<Mapping>(
+        context(), AllocationRequest{device, (bytes + unit - 1) / unit * unit, nullptr, 0});
     std::byte* address = mapping->address();
     return device_buffer(where, bytes, address,
                          [mapping = std::move(mapping)](std::byte*) mutable { mapping.reset(); });
