@@ -123,8 +123,8 @@ std::size_t GpuGate::group_for(const Lane& lane, GpuTransfer& transfer, Clock cl
   };
   const auto known = shared_work == nullptr ? held_.end() : std::find_if(held_.begin(), held_.end(), fits);
   if (known != held_.end()) {
-    const LaneGroup::StartSpec& order = (*known)->order();
-    if (order.repeats != lane.repeats || order.tail != lane.tail) {
+    const LaneGroup::StartSpec& spec = (*known)->spec();
+    if (spec.repeats != lane.repeats || spec.tail != lane.tail) {
       throw Error(Fault::broken,
                   "flows that are sent by common calls must repeat alike: give them one tuning_group");
     }

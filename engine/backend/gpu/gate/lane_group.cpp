@@ -27,13 +27,13 @@ void FirstFailure::rethrow() const {
 }
 
 LaneGroup::LaneGroup(GpuContext& context, GateFlag& flag, FirstFailure& failure, GpuTransfer& transfer,
-                     const StartSpec& order)
+                     const StartSpec& spec)
     : context_(context),
       flag_(flag),
       failure_(failure),
       transfer_(transfer),
       shared_work_(transfer.shared_work()),
-      order_(order) {}
+      spec_(spec) {}
 
 LaneGroup::~LaneGroup() { join(); }
 
@@ -51,7 +51,7 @@ std::size_t LaneGroup::place_of(int device) const {
 }
 
 void LaneGroup::start() {
-  if (order_.clock != Clock::device) {
+  if (spec_.clock != Clock::device) {
     run_on_thread(Begin::when_open, &LaneGroup::run_on_host_clock);
   } else if (shared_work_ != nullptr && shared_work_->launch() == LaunchThreads::thread_per_gpu) {
     run_on_thread(Begin::at_once, &LaneGroup::enqueue_gated);
@@ -76,7 +76,7 @@ void LaneGroup::finish() noexcept {
   if (lanes_.empty()) return;
   try {
     context_.use(lanes_.front()->device());
-    if (order_.clock == Clock::device) static_cast<void>(wait_for_streams());
+    if (spec_.clock == Clock::device) static_cast<void>(wait_for_streams());
   } catch (...) {
     fail();
   }
@@ -85,11 +85,11 @@ void LaneGroup::finish() noexcept {
 }
 
 std::vector<Span> LaneGroup::spans() const {
-  if (order_.clock != Clock::device) return host_spans_;
+  if (spec_.clock != Clock::device) return host_spans_;
   std::vector<Span> spans;
   for (std::size_t i = 0; i < lanes_.size(); ++i) {
     context_.use(lanes_[i]->device());
-    spans.push_back(lanes_[i]->span(*timers_[i], order_.tail == 0 ? Tail::none : Tail::some));
+    spans.push_back(lanes_[i]->span(*timers_[i], spec_.tail == 0 ? Tail::none : Tail::some));
   }
   return spans;
 }
@@ -100,7 +100,7 @@ void LaneGroup::run_on_thread(Begin begin, void (LaneGroup::*job)()) {
   lanes_.front()->worker().start([this, job] {
     try {
       LINKSCOPE_CHECK(gpuSetDevice(lanes_.front()->device()));
-      while (begin_ == Begin::when_open && !flag_.is_open(order_.round)) std::this_thread::yield();
+      while (begin_ == Begin::when_open && !flag_.is_open(spec_.round)) std::this_thread::yield();
       (this->*job)();
     } catch (...) {
       fail();
@@ -118,7 +118,7 @@ void LaneGroup::join() noexcept {
 void LaneGroup::fail() noexcept {
   failure_.keep(std::current_exception());
   if (shared_work_ == nullptr) return;
-  flag_.open(order_.round);
+  flag_.open(spec_.round);
   shared_work_->give_up();
 }
 
@@ -130,26 +130,26 @@ void LaneGroup::enqueue_gated() {
     }
   };
   on_each([this](GpuLane& lane) {
-    lane.close(order_.round);
+    lane.close(spec_.round);
     if (shared_work_ == nullptr) transfer_.lead_in(lane.stream());
     lane.stamp_start();
   });
-  enqueue(order_.repeats);
+  enqueue(spec_.repeats);
   on_each([](GpuLane& lane) { lane.stamp_end(); });
-  if (order_.tail == 0) return;
-  enqueue(order_.tail);
+  if (spec_.tail == 0) return;
+  enqueue(spec_.tail);
   on_each([](GpuLane& lane) { lane.stamp_idle(); });
 }
 
 void LaneGroup::run_on_host_clock() {
   const Seconds start = steady_seconds();
-  const std::vector<Seconds> ends = call_and_complete(order_.repeats);
-  const std::vector<Seconds> idle = order_.tail == 0 ? ends : call_and_complete(order_.tail);
+  const std::vector<Seconds> ends = call_and_complete(spec_.repeats);
+  const std::vector<Seconds> idle = spec_.tail == 0 ? ends : call_and_complete(spec_.tail);
   for (std::size_t i = 0; i < lanes_.size(); ++i) host_spans_.push_back({start, ends[i], idle[i]});
 }
 
 std::vector<Seconds> LaneGroup::call_and_complete(std::uint64_t times) {
-  const std::uint64_t at_once = order_.clock == Clock::host ? 1 : times;
+  const std::uint64_t at_once = spec_.clock == Clock::host ? 1 : times;
   std::vector<Seconds> ends;
   for (std::uint64_t done = 0; done < times; done += at_once) {
     enqueue(at_once);

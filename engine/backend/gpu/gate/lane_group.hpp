@@ -40,13 +40,13 @@ class LaneGroup {
 
   /// All outlive the group. Of transfers that share work, `transfer` is any.
   LaneGroup(GpuContext& context, GateFlag& flag, FirstFailure& failure, GpuTransfer& transfer,
-            const StartSpec& order);
+            const StartSpec& spec);
   /// Ends what is going on. The flag is open by then.
   ~LaneGroup();
   LaneGroup(const LaneGroup&) = delete;
   LaneGroup& operator=(const LaneGroup&) = delete;
 
-  [[nodiscard]] const StartSpec& order() const { return order_; }
+  [[nodiscard]] const StartSpec& spec() const { return spec_; }
   [[nodiscard]] const MultiGpuWork* shared_work() const { return shared_work_; }
   [[nodiscard]] std::size_t size() const { return lanes_.size(); }
   /// Adds a GPU's lane; its place among the spans. Clock::device: `timer` is its device's, else null.
@@ -85,7 +85,7 @@ class LaneGroup {
   FirstFailure& failure_;
   GpuTransfer& transfer_;
   MultiGpuWork* shared_work_;
-  StartSpec order_;
+  StartSpec spec_;
   std::vector<GpuLane*> lanes_;
   std::vector<const Timer*> timers_;
   std::vector<DeviceStream> streams_;

@@ -6,14 +6,13 @@
 #include "backend/gpu/latency/methods.hpp"
 #include "backend/gpu/latency/ring_order.hpp"
 #include "backend/gpu/memory/device_words.hpp"
+#include "backend/gpu/memory/service_kernels.hpp"
 #include "backend/gpu/transfer.hpp"
 #include "backend/gpu/vendor/check.hpp"
 #include "base/error.hpp"
 
 namespace linkscope::gpu {
 namespace {
-
-using vendor::Counter;
 
 enum class RingIs { sequential, random };
 
@@ -45,13 +44,14 @@ struct Ring {
   }
 };
 
-__global__ void lay_ring(Ring ring) {
-  const std::uint64_t threads = gridDim.x * static_cast<std::uint64_t>(blockDim.x);
-  for (std::uint64_t step = blockIdx.x * static_cast<std::uint64_t>(blockDim.x) + threadIdx.x;
-       step < ring.order.nodes(); step += threads) {
+/// Has each node point to the next.
+struct LayRing {
+  Ring ring;
+
+  __device__ void operator()(std::uint64_t step) const {
     *reinterpret_cast<std::byte**>(ring.node(step)) = ring.node(step + 1);
   }
-}
+};
 
 /// What walks tell: how many ended right and wrong; cycles of those that began with a lap, and of the laps among them.
 enum Told : unsigned { told_right, told_wrong, told_cycles, told_lap_cycles, all_told };
@@ -113,26 +113,25 @@ class GpuPointerChaseTransfer final : public GpuTransfer {
       : context_(std::move(context)),
         device_(flow.executor.index),
         memory_(*arenas.source),
-        shape_(geometry_of(flow)),
+        geometry_(geometry_of(flow)),
         reached_(context_->reach(device_, memory_)),
         told_(*context_, device_, all_told),
-        lap_(shape_.all_nodes() <= most_warmed ? shape_.all_nodes() : 0) {
+        lap_(geometry_.all_nodes() <= most_warmed ? geometry_.all_nodes() : 0) {
     if (memory_.bytes() < extent()) {
       throw Error(Fault::bad_input, "the source holds fewer bytes than the flow says");
     }
     ring_.base = reached_.address;
-    ring_.stride = shape_.stride;
+    ring_.stride = geometry_.stride;
     const auto processors = static_cast<std::uint64_t>(context_->device(device_).multiprocessors);
     walks_ = (processors + share_of_processors - 1) / share_of_processors;
     // Neighbouring walks are an eighth of the device apart; prime to its size, so that every one has its turn.
     processor_step_ = share_of_processors;
     while (std::gcd(processor_step_, processors) != 1) ++processor_step_;
-    context_->load(device_,
-                   {reinterpret_cast<const void*>(&lay_ring), reinterpret_cast<const void*>(&walk_ring)});
-    own_facts().operations = walks_ * shape_.hops;
+    context_->load(device_, {reinterpret_cast<const void*>(&walk_ring)});
+    own_facts().operations = walks_ * geometry_.hops;
     own_facts().max_repeats = std::max<std::uint64_t>(queue_share / walks_, 1);
-    own_facts().setting = {{"hops", static_cast<std::int64_t>(shape_.hops)},
-                           {"stride", static_cast<std::int64_t>(shape_.stride)},
+    own_facts().setting = {{"hops", static_cast<std::int64_t>(geometry_.hops)},
+                           {"stride", static_cast<std::int64_t>(geometry_.stride)},
                            {"walks", static_cast<std::int64_t>(walks_)}};
     if (lap_ > 0) own_facts().setting.emplace_back("lap", static_cast<std::int64_t>(lap_));
   }
@@ -142,22 +141,22 @@ class GpuPointerChaseTransfer final : public GpuTransfer {
   void enqueue(gpuStream_t stream, std::uint64_t repeats) override {
     const auto processors = static_cast<unsigned>(context_->device(device_).multiprocessors);
     for (std::uint64_t walk = 0; walk < repeats * walks_; ++walk, ++walked_) {
-      const std::uint64_t step = walked_ * shape_.hops;
+      const std::uint64_t step = walked_ * geometry_.hops;
       const auto block = static_cast<unsigned>(turn_++ * processor_step_ % processors);
-      walk_ring<<<processors, 1, 0, stream>>>(ring_.node(step), ring_.node(step + shape_.hops), lap_,
-                                              shape_.hops, block, told_.data());
+      walk_ring<<<processors, 1, 0, stream>>>(ring_.node(step), ring_.node(step + geometry_.hops), lap_,
+                                              geometry_.hops, block, told_.data());
       LINKSCOPE_CHECK(gpuGetLastError());
     }
   }
 
   void arm(std::uint64_t seed) override {
-    ring_.order = shape_.scattered ? RingOrder::random(shape_.nodes, shape_.pieces, seed)
-                                   : RingOrder::sequential(shape_.all_nodes());
+    ring_.order = geometry_.scattered ? RingOrder::random(geometry_.nodes, geometry_.pieces, seed)
+                                      : RingOrder::sequential(geometry_.all_nodes());
     const Endpoint& where = memory_.where();
     if (where.device.kind == DeviceKind::numa && !where.traits.uncached) {
       lay_on_host();
     } else {
-      lay_on_device();
+      visit_all(*context_, device_, ring_.order.nodes(), LayRing{ring_});
     }
     told_.clear();
     counted_ = {};
@@ -172,14 +171,16 @@ class GpuPointerChaseTransfer final : public GpuTransfer {
     const auto all = static_cast<double>(counted_.all - before.all);
     if (all == 0) return span;
     const double share = 1 - static_cast<double>(counted_.laps - before.laps) / all;
-    return {span.start, span.start + share * span.length(), span.idle};
+    Span without_laps = span;
+    without_laps.end = span.start + share * span.length();
+    return without_laps;
   }
 
   [[nodiscard]] std::optional<Mismatch> verify(std::uint64_t /*seed*/) const override {
     const std::vector<std::uint64_t> told = told_.read();
     if (told[told_right] == walked_ && told[told_wrong] == 0) return std::nullopt;
     return Mismatch{std::to_string(walked_ - told[told_right]) + " of " + std::to_string(walked_) +
-                    " walks of " + std::to_string(shape_.hops) + " hops did not end where the ring says"};
+                    " walks of " + std::to_string(geometry_.hops) + " hops did not end where the ring says"};
   }
   [[nodiscard]] Bytes verified_bytes() const override { return walked_ * sizeof(std::byte*); }
   void flush() override { memory_.flush(0, extent()); }
@@ -194,15 +195,7 @@ class GpuPointerChaseTransfer final : public GpuTransfer {
     std::uint64_t laps = 0;
   };
 
-  [[nodiscard]] Bytes extent() const { return shape_.all_nodes() * shape_.stride; }
-  void lay_on_device() const {
-    constexpr unsigned threads = 256;
-    const auto blocks = static_cast<unsigned>(4 * context_->device(device_).multiprocessors);
-    const gpuStream_t stream = context_->service_stream(device_);
-    lay_ring<<<blocks, threads, 0, stream>>>(ring_);
-    LINKSCOPE_CHECK(gpuGetLastError());
-    LINKSCOPE_CHECK(gpuStreamSynchronize(stream));
-  }
+  [[nodiscard]] Bytes extent() const { return geometry_.all_nodes() * geometry_.stride; }
   void lay_on_host() const {
     context_->run_on_node(memory_.where().device.index, [this] {
       for (std::uint64_t step = 0; step < ring_.order.nodes(); ++step) {
@@ -215,7 +208,7 @@ class GpuPointerChaseTransfer final : public GpuTransfer {
   std::shared_ptr<GpuContext> context_;
   int device_;
   Buffer& memory_;
-  ChaseGeometry shape_;
+  ChaseGeometry geometry_;
   PeerMapping reached_;
   DeviceWords told_;
   std::uint64_t lap_;  ///< untimed hops at the start of each walk: once round the ring
