@@ -18,6 +18,7 @@ constexpr double long_enough = 0.9;     // share of the wanted length that a sam
 constexpr double far_too_long = 4;
 constexpr double background_slack = 0.8;    // background flows repeat 30 % more often than they must
 constexpr std::size_t most_discarded = 10;  // more than there are samples that count
+constexpr double most_overrun = 3;          // of the budget, while samples are left out
 constexpr int most_plans = 4;               // made while sampling
 constexpr int single_transfers = 3;         // that are checked one by one
 constexpr int single_starts = 4;       // of one transfer each, by which repeats that do nothing are found
@@ -60,10 +61,11 @@ class CaseMeasurement {
         regime_(regime),
         sampler_(gate, flows, regime),
         options_(session.options),
-        target_(std::max({session.options.min_sample_s, regime.min_sample_s, sampler_.resolution()})) {
+        least_target_(std::max(session.options.min_sample_s, sampler_.resolution())) {
     options_.point_budget_s = std::min(options_.point_budget_s, regime.point_budget_s);
     for (const MeasuredFlow& flow : flows)
-      if (flow.measured()) target_ = std::max(target_, flow.facts().min_sample_s);
+      if (flow.measured()) least_target_ = std::max(least_target_, flow.facts().min_sample_s);
+    target_ = std::max(least_target_, regime.min_sample_s);
   }
 
   CaseResult run();
@@ -75,7 +77,8 @@ class CaseMeasurement {
   Repeats warm_up();
   Series sample(Repeats repeats);
   [[nodiscard]] bool plan_again(const Sample& sample, Repeats& repeats, Planning& planning) const;
-  [[nodiscard]] bool put_aside(const Sample& sample, Series& series, Seconds spent) const;
+  [[nodiscard]] bool put_aside(const Sample& sample, Repeats& repeats, Series& series, Seconds spent);
+  void shorten(Repeats& repeats);
   void add(Sample sample, Series& series) const;
   void start_singly(const Repeats& repeats);
   [[nodiscard]] static Interference interference_of(const Series& series);
@@ -93,7 +96,8 @@ class CaseMeasurement {
   Regime regime_;
   Sampler sampler_;
   SamplingOptions options_;  ///< the run's, within the case's own budget
-  Seconds target_;
+  Seconds least_target_;     ///< what a sample must last to be of use
+  Seconds target_ = 0;       ///< what it shall last
 };
 
 CaseResult CaseMeasurement::run() {
@@ -257,20 +261,28 @@ void CaseMeasurement::add(Sample sample, Series& series) const {
   series.samples.push_back(std::move(sample));
 }
 
-/// Leaves a sample out whose threads waited for CPUs that the machine had given to others. Where that is so of
-/// most, it is how this machine is, and all count.
-bool CaseMeasurement::put_aside(const Sample& sample, Series& series, Seconds spent) const {
+/// Leaves a sample out whose threads waited for CPUs that the machine had given to others; the next ones are shorter,
+/// as far as the run allows, and so more likely to keep theirs. Where most wait all the same, it is how this machine
+/// is, and all count.
+bool CaseMeasurement::put_aside(const Sample& sample, Repeats& repeats, Series& series, Seconds spent) {
   if (series.all_count || !sample.kept_waiting()) return false;
   const bool few = series.samples.size() < options_.fewest_in_budget;
   series.all_count = series.kept_waiting.size() >= series.samples.size() + most_discarded ||
-                     (few && spent >= options_.point_budget_s);
+                     (few && spent >= most_overrun * options_.point_budget_s);
   if (!series.all_count) {
     series.kept_waiting.push_back(sample);
+    if (regime_.load == Load::once && target_ > least_target_) shorten(repeats);
     return true;
   }
   for (Sample& before : series.kept_waiting) add(std::move(before), series);
   series.kept_waiting.clear();
   return false;
+}
+
+void CaseMeasurement::shorten(Repeats& repeats) {
+  constexpr std::uint64_t parts = 4;
+  target_ = std::max(target_ / static_cast<double>(parts), least_target_);
+  for (std::uint64_t& count : repeats) count = std::max<std::uint64_t>(count / parts, 1);
 }
 
 Series CaseMeasurement::sample(Repeats repeats) {
@@ -287,7 +299,7 @@ Series CaseMeasurement::sample(Repeats repeats) {
       keep_load_up(sample, repeats);
       continue;
     }
-    if (!put_aside(sample, series, spent)) {
+    if (!put_aside(sample, repeats, series, spent)) {
       if (plan_again(sample, repeats, planning)) {
         series.restart();
       } else {
