@@ -68,7 +68,8 @@ class ScheduleTransfer final : public host::HostTransfer {
   }
 
   [[nodiscard]] Span counted(const Span& span) override {
-    return span_ ? Span{span_->start, span_->end, std::max(span.idle, span_->end)} : span;
+    return span_ ? Span{span_->start, span_->end, std::max(span.idle, span_->end), 0, span.interference}
+                 : span;
   }
 
   void rethrow() override {
@@ -77,7 +78,6 @@ class ScheduleTransfer final : public host::HostTransfer {
 
   void arm(std::uint64_t seed) override {
     HostTransfer::arm(seed);
-    restart();
     checked_ = false;
     wrong_.reset();
     transfers_ = 0;

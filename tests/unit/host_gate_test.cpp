@@ -22,10 +22,6 @@ namespace {
 class Counting final : public HostTransfer {
  public:
   Counting(int node, unsigned threads) : HostTransfer(node, threads), per_part(threads) {}
-  void arm(std::uint64_t) override { restart(); }
-  [[nodiscard]] std::optional<Mismatch> verify(std::uint64_t) const override { return std::nullopt; }
-  [[nodiscard]] Bytes verified_bytes() const override { return 0; }
-  void flush() override {}
   void perform(unsigned part, std::uint64_t first, std::uint64_t repeats) noexcept override {
     if (first != seen) wrong_first = true;
     per_part[part] += repeats;
@@ -50,10 +46,6 @@ class Particular final : public HostTransfer {
  public:
   Particular(int node, Worker& only) : HostTransfer(node, 1), only_(&only) {}
   [[nodiscard]] Worker* own_worker() override { return only_; }
-  void arm(std::uint64_t) override { restart(); }
-  [[nodiscard]] std::optional<Mismatch> verify(std::uint64_t) const override { return std::nullopt; }
-  [[nodiscard]] Bytes verified_bytes() const override { return 0; }
-  void flush() override {}
   void perform(unsigned, std::uint64_t, std::uint64_t) noexcept override {
     thread = std::this_thread::get_id();
     cpu_set_t allowed;
@@ -73,10 +65,6 @@ class Particular final : public HostTransfer {
 class Failing final : public HostTransfer {
  public:
   explicit Failing(int node) : HostTransfer(node, 1) {}
-  void arm(std::uint64_t) override { restart(); }
-  [[nodiscard]] std::optional<Mismatch> verify(std::uint64_t) const override { return std::nullopt; }
-  [[nodiscard]] Bytes verified_bytes() const override { return 0; }
-  void flush() override {}
   void expect(Clock clock) override { expected = clock; }
   void perform(unsigned, std::uint64_t, std::uint64_t) noexcept override { failed = fails; }
   void rethrow() override {
@@ -90,10 +78,6 @@ class Failing final : public HostTransfer {
 
 class NotOfTheHost final : public Transfer {
  public:
-  void arm(std::uint64_t) override {}
-  [[nodiscard]] std::optional<Mismatch> verify(std::uint64_t) const override { return std::nullopt; }
-  [[nodiscard]] Bytes verified_bytes() const override { return 0; }
-  void flush() override {}
 };
 
 class HostGateTest : public ::testing::Test {
@@ -206,11 +190,11 @@ TEST_F(HostGateTest, CountsRepeatsSinceArm) {
   gate_.run({{&transfer, 4}}, Clock::device);
   transfer.seen = 4;
   gate_.run({{&transfer, 2}}, Clock::device);
-  EXPECT_EQ(transfer.done(), 6U);
+  EXPECT_EQ(transfer.transfers(), 6U);
   transfer.arm(0);
   transfer.seen = 0;
   gate_.run({{&transfer, 1}}, Clock::device);
-  EXPECT_EQ(transfer.done(), 1U);
+  EXPECT_EQ(transfer.transfers(), 1U);
   EXPECT_FALSE(transfer.wrong_first);
 }
 
@@ -238,7 +222,7 @@ TEST_F(HostGateTest, AbandonedStartRunsNothingAndTheNextWorks) {
   gate_.hold({{&transfer, 9}}, Clock::device);
   gate_.run({{&transfer, 1}}, Clock::device);
   EXPECT_EQ(transfer.per_part[0], 1U);
-  EXPECT_EQ(transfer.done(), 1U);
+  EXPECT_EQ(transfer.transfers(), 1U);
 }
 
 TEST_F(HostGateTest, ATransferIsToldItsClock) {
@@ -278,10 +262,6 @@ TEST_F(HostGateTest, LeavesTheCallersAffinityAsItWas) {
 class Stamped final : public StampedTransfer {
  public:
   using StampedTransfer::StampedTransfer;
-  void arm(std::uint64_t) override { restart(); }
-  [[nodiscard]] std::optional<Mismatch> verify(std::uint64_t) const override { return std::nullopt; }
-  [[nodiscard]] Bytes verified_bytes() const override { return 0; }
-  void flush() override {}
 
   Seconds longest = 0;  ///< what all its work took
 

@@ -16,7 +16,7 @@ constexpr int too_many = std::numeric_limits<int>::min();  // no system's or ven
 constexpr std::uint64_t most_held = 4096;  // a malloc takes some 20 ns: enough for a sample
 
 Method calls_by(const MethodSpec& spec, const std::shared_ptr<HostContext>& context, Measured measured) {
-  Method row{spec};
+  Method row{spec, {}};
   row.supports = [context](const Flow& flow) {
     const Support named = names_host_memory(flow);
     return named ? context->can_execute(flow.executor) : named;

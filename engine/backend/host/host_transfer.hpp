@@ -32,10 +32,6 @@ class HostTransfer : public Transfer {
   // The gate counts.
   using Transfer::count;
   using Transfer::transfers;
-  [[nodiscard]] std::uint64_t done() const { return transfers(); }
-
- protected:
-  void restart() { set_transfers(0); }
 
  private:
   int node_;
