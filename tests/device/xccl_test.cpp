@@ -369,7 +369,6 @@ TEST_F(WithXccl, RefusesWhatItHasNot) {
   EXPECT_NE(refusal(twice), "");
   EXPECT_THROW(refusal(message(0, 1, 64, {{"form", "lazy"}})), Error);
   EXPECT_THROW(refusal(message(0, 1, 64, {{"launch", "both"}})), Error);
-  EXPECT_THROW(refusal(collective(2, 64, {{"recorded", "0"}})), Error);
   EXPECT_THROW(refusal(collective(2, 64, {{"registered", "twice"}})), Error);
   const Assembled first = assemble(message(0, 1, 64), 1);
   EXPECT_THROW(static_cast<void>(assemble(message(1, 0, 64, {{"form", "graph"}}), 1)), Error);

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <cstdio>
+#include <map>
 #include <sstream>
 
 #include "fake_backend.hpp"
@@ -135,6 +136,21 @@ TEST_F(ExecutorTest, UnknownNamesStopThePlanBeforeItBegins) {
     }
   }
   EXPECT_EQ(fakes.gate->runs, 0);
+}
+
+TEST_F(ExecutorTest, AValueThatNoTableHasIsAnErrorOfThePlanWithItsPlace) {
+  for (const auto& [given, names] :
+       std::map<std::string, std::string>{{R"("shapes":10)", "parameters.shapes"},
+                                          {R"("threads":"two")", "parameters.threads"},
+                                          {R"("x":1)", "parameters.x"}}) {
+    try {
+      run({case_text("a", "1000"), case_text("b", "1000", R"(,"parameters":{)" + given + "}")});
+      FAIL() << given;
+    } catch (const Error& error) {
+      EXPECT_EQ(error.fault(), Fault::bad_input);
+      EXPECT_EQ(std::string(error.what()).find("case 'b': flows[0]: " + names + ": "), 0U) << error.what();
+    }
+  }
 }
 
 TEST_F(ExecutorTest, RotatedArenasHoldMoreThanTheCache) {

@@ -62,8 +62,11 @@ class GraphTransfer final : public FormOf<GpuTransfer> {
   [[nodiscard]] int device() const override { return work().device(); }
   void enqueue(gpuStream_t stream, std::uint64_t repeats) override {
     for (std::uint64_t repeat = 0; repeat < repeats; ++repeat) graph_.launch(stream);
-    count(repeats);
-    work().count_as_run(transfers() * recorded_);
+    count_as_run(transfers() + repeats);
+  }
+  void count_as_run(std::uint64_t launches) override {
+    set_transfers(launches);
+    work().count_as_run(launches * recorded_);
   }
   void lead_in(gpuStream_t stream) override { work().lead_in(stream); }
 
@@ -90,7 +93,7 @@ class GraphTransfer final : public FormOf<GpuTransfer> {
     for (std::uint64_t i = 0; i < recorded_; ++i) work().enqueue(stream, 1);
     recording.end();
     graph_ = recording.made_ready();
-    work().count_as_run(transfers() * recorded_);
+    count_as_run(transfers());
   }
 
   std::shared_ptr<GpuContext> context_;
