@@ -152,7 +152,9 @@ std::unique_ptr<Transfer> make_bulk_copy(const std::shared_ptr<GpuContext>& gpus
 
 Method kernel_bulk_copy(const std::shared_ptr<GpuContext>& gpus) {
   return stream_row(
-      gpus, {"kernel-bulk-copy", "copies by a kernel's asynchronous bulk copies through shared memory (TMA)"},
+      gpus,
+      {"kernel-bulk-copy", "copies by a kernel's asynchronous bulk copies through shared memory (TMA)",
+       Quantity::bandwidth, kernel_traits},
       parameters_of(bulk_numbers), &takes_bulk, &make_bulk_copy);
 }
 

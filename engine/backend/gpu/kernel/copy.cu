@@ -36,7 +36,9 @@ void complete_copy(SweepWork& work, const Flow& flow) {
 
 Method kernel_copy(const std::shared_ptr<GpuContext>& gpus) {
   return access_method(
-      gpus, {"kernel-copy", "copies by a kernel that loads and stores 16 bytes per thread and instruction"},
+      gpus,
+      {"kernel-copy", "copies by a kernel that loads and stores 16 bytes per thread and instruction",
+       Quantity::bandwidth, kernel_traits},
       Ends::both, &complete_copy);
 }
 

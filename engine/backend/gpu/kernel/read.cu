@@ -77,7 +77,8 @@ void complete_read(SweepWork& work, const Flow& flow) {
 Method kernel_read(const std::shared_ptr<GpuContext>& gpus) {
   return access_method(
       gpus,
-      {"kernel-read", "reads by a kernel, 16 bytes per thread and instruction, checked by an exact sum"},
+      {"kernel-read", "reads by a kernel, 16 bytes per thread and instruction, checked by an exact sum",
+       Quantity::bandwidth, kernel_traits},
       Ends::source, &complete_read);
 }
 

@@ -212,9 +212,10 @@ std::unique_ptr<Transfer> make_stream(const std::shared_ptr<GpuContext>& gpus, c
 Method stream(const std::shared_ptr<GpuContext>& gpus) {
   std::vector<Parameter> parameters = parameters_of(sweep_numbers);
   parameters.push_back(operation_parameter);
-  Method row =
-      stream_row(gpus, {"stream", "STREAM's copy, scale, add and triad on arrays of doubles, by a kernel"},
-                 std::move(parameters), &takes_stream, &make_stream);
+  Method row = stream_row(gpus,
+                          {"stream", "STREAM's copy, scale, add and triad on arrays of doubles, by a kernel",
+                           Quantity::bandwidth, kernel_traits},
+                          std::move(parameters), &takes_stream, &make_stream);
   row.footprint = &stream_footprint;
   return row;
 }

@@ -47,7 +47,9 @@ void complete_write(SweepWork& work, const Flow& /*flow*/) {
 }  // namespace
 
 Method kernel_write(const std::shared_ptr<GpuContext>& gpus) {
-  return access_method(gpus, {"kernel-write", "writes by a kernel, 16 bytes per thread and instruction"},
+  return access_method(gpus,
+                       {"kernel-write", "writes by a kernel, 16 bytes per thread and instruction",
+                        Quantity::bandwidth, kernel_traits},
                        Ends::destination, &complete_write);
 }
 
