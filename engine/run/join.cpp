@@ -13,7 +13,6 @@
 #include "backend/host/affinity.hpp"
 #include "base/error.hpp"
 #include "comm/bootstrap.hpp"
-#include "comm/control.hpp"
 #include "run/bound_case.hpp"
 #include "run/consensus.hpp"
 #include "run/fields.hpp"
@@ -24,6 +23,52 @@ namespace {
 
 /// For what is under way when another process is gone: a row, the end of a backend.
 constexpr Seconds grace = 0.5;
+constexpr Seconds to_connect = 20;
+constexpr Seconds long_enough = 3600;
+
+/// The connection to the supervisor, which started this process: lines of text. Its descriptor blocks, and another writer
+/// of lines may use it.
+class Control {
+ public:
+  /// Throws Error{bad_input} where nobody answers within a few seconds.
+  explicit Control(const Address& supervisor) : supervisor_(supervisor), socket_(connect_to(supervisor)) {}
+
+  [[nodiscard]] int descriptor() const { return socket_.descriptor(); }
+  /// The address of this host by which the supervisor knows it, in numbers.
+  [[nodiscard]] std::string local_host() const { return socket_.local_host(); }
+  /// The next line, however long that takes. Throws Error{bad_input} where the supervisor closes the connection instead.
+  [[nodiscard]] std::string hear() {
+    std::size_t searched = 0;
+    for (;;) {
+      const std::size_t end = pending_.find('\n', searched);
+      if (end != std::string::npos) {
+        std::string line = pending_.substr(0, end);
+        pending_.erase(0, end + 1);
+        return line;
+      }
+      searched = pending_.size();
+      const Outcome outcome = socket_.receive(pending_);
+      if (outcome == Outcome::closed) {
+        throw Error(Fault::bad_input, "the supervisor at " + supervisor_.text() +
+                                          " closed the connection: is LINKSCOPE_TOKEN that of its run?");
+      }
+      if (outcome == Outcome::late) wait_for_any({descriptor()}, deadline_in(long_enough));
+    }
+  }
+
+ private:
+  static Socket connect_to(const Address& supervisor) {
+    try {
+      return Socket::connect(supervisor, deadline_in(to_connect));
+    } catch (const Error& error) {
+      throw Error(error.fault(), std::string("the supervisor (LINKSCOPE_CONTROL): ") + error.what());
+    }
+  }
+
+  Address supervisor_;
+  Socket socket_;
+  std::string pending_;
+};
 
 /// What the supervisor says.
 struct Assignment {
