@@ -235,7 +235,7 @@ void Bootstrap::tell_all(FrameKind kind, const Causes& causes) {
 void Bootstrap::demand(int rank, Outcome outcome) {
   if (outcome == Outcome::done) return;
   if (is_root()) fail(why(outcome, rank));
-  // What rank 0 said before it went is worth more than that it is gone.
+  // Rank 0's last words are worth more than that it is gone.
   Frame last;
   while (to(0).take(last) == Outcome::done) {
   }

@@ -19,16 +19,16 @@ namespace linkscope {
 /// Reads a clock, in seconds.
 using ReadClock = std::function<Seconds()>;
 
-/// What to add to one clock to read another, and how far that can be off.
+/// The seconds to add to one clock to read another, and how far that can be off.
 struct ClockOffset {
   Seconds seconds = 0;
   Seconds uncertainty = 0;
 };
 
-/// Whether two clocks may be one and the same, by what their processes say of them.
+/// Says whether two clocks may be one and the same, by what their processes say of them.
 enum class Sharing { possible, excluded };
 
-/// What this process brings into a group.
+/// A process's own part in a group.
 struct BootstrapOptions {
   Handshake handshake;
   /// Time from when the first process comes to an exchange to when the last one must have come.
@@ -50,8 +50,8 @@ class Bootstrap final : public ProcessGroup {
   };
 
   /// Rank 0: waits at `listener` for all others. Throws GroupError: {bad_input} (in every process) where they disagree,
-  /// naming rank and difference; {fatal} naming who did not come within the limit. Who has another token is turned away,
-  /// and does not count.
+  /// naming rank and difference; {fatal} naming who did not come within the limit. Who has another token is turned
+  /// away, and does not count.
   Bootstrap(Listener& listener, BootstrapOptions own);
   /// Every other rank: joins rank 0 at `root`. Throws the same, and Error{bad_input} where rank 0 cannot be reached.
   Bootstrap(const Address& root, BootstrapOptions own);
@@ -89,7 +89,7 @@ class Bootstrap final : public ProcessGroup {
   /// Rank 0's half of an exchange: takes everybody's word and hands out all.
   std::vector<std::string> hand_out(const std::string& word, const Step& step);
   [[nodiscard]] std::vector<std::string> collect(const std::string& word, const Step& step);
-  /// What a frame of `rank` says in the exchange under way; fails where it belongs to no such.
+  /// Returns the word of `rank` in the exchange under way; fails where the frame belongs to another.
   [[nodiscard]] std::string word_in(const Frame& frame, int rank, const Step& step);
   void tell_all(FrameKind kind, const Causes& causes);
   /// Every other rank's half: gives its word and gets everybody's.
@@ -101,7 +101,7 @@ class Bootstrap final : public ProcessGroup {
   void demand(int rank, Outcome outcome);
   /// Ends the group for all, of `cause` and of who could not do its part.
   [[noreturn]] void fail(Cause cause);
-  /// What is to be said of `rank` when sending to it or receiving from it ended so: "rank 2 (host node7) is gone".
+  /// Says why sending to `rank` or receiving from it ended so: "rank 2 (host node7) is gone".
   [[nodiscard]] Cause why(Outcome outcome, int rank) const;
   /// "rank 2 (host node7) has not come within 30 s".
   [[nodiscard]] Cause late(const std::vector<int>& ranks) const;

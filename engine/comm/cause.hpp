@@ -27,13 +27,13 @@ struct Cause {
   bool operator==(const Cause&) const = default;
 };
 
-/// What an error is about; where there are several, the first came first.
+/// The causes of an error, in the order in which they came.
 using Causes = std::vector<Cause>;
 
 /// "failed", "late", ...: as schema/result.schema.json has it.
 const char* name_of(CauseKind kind);
 
-/// What a message holds.
+/// Writes causes into a message.
 std::string pack_causes(const Causes& causes);
 /// None where `payload` holds none.
 std::optional<Causes> unpack_causes(const std::string& payload);
@@ -51,7 +51,7 @@ class GroupError : public Error {
   std::shared_ptr<const Causes> causes_;  ///< shared: copying an exception must not throw
 };
 
-/// Of an error that is this process's own: none.
+/// Returns a GroupError's causes; an error that is this process's own has none.
 Causes causes_of(const std::exception& error);
 
 }  // namespace linkscope

@@ -11,7 +11,7 @@
 
 namespace linkscope {
 
-/// What a message is, between rank 0 (the root) and another process (a leaf).
+/// The kinds of message between rank 0 (the root) and another process (a leaf).
 enum class FrameKind : std::uint32_t {
   handshake = 1,      ///< leaf: who it is
   welcome,            ///< root: all have come and agree
@@ -52,10 +52,10 @@ class Channel {
   [[nodiscard]] Outcome take(Frame& frame);
   /// Waits for the next frame: polling for a moment, then asleep.
   [[nodiscard]] Outcome receive(Frame& frame, Deadline deadline);
-  /// Of the abort that the peer sent before it went, which counts as the end of the connection: its payload. Empty
+  /// The payload of the abort that the peer sent before it went, which counts as the end of the connection. Empty
   /// where it gave none.
   [[nodiscard]] const std::string& abort_reason() const { return abort_reason_; }
-  /// The same where nobody has read it yet; it stays there. From any thread, as long as the channel lives.
+  /// The payload of an abort that nobody has read yet; it stays there. From any thread, as long as the channel lives.
   [[nodiscard]] std::string unread_abort_reason() const;
 
  private:
@@ -67,7 +67,7 @@ class Channel {
   std::string abort_reason_;
 };
 
-/// How long a wait polls before it sleeps.
+/// The time that a wait polls before it sleeps.
 class PollWindow {
  public:
   /// Lets other threads have the CPU; true while it is worth looking again at once.

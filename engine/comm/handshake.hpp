@@ -40,10 +40,10 @@ struct Handshake {
   [[nodiscard]] std::string name() const;
 };
 
-/// What `other` sees differently from `first`: one line; none where they agree.
+/// Says what `other` sees differently from `first`, in one line; none where they agree.
 std::optional<std::string> disagreement(const Handshake& first, const Handshake& other);
 
-/// Whether two secrets are one; takes the same time wherever they differ.
+/// Tells whether two secrets are equal; takes the same time wherever they differ.
 bool same_secret(const std::string& one, const std::string& other);
 
 /// "rank 2 (host node7)".

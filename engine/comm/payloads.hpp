@@ -9,7 +9,7 @@
 
 namespace linkscope {
 
-/// What `read` makes of all of `payload`; none where it was not packed so.
+/// Returns what `read` makes of all of `payload`; none where it was not packed so.
 template <class Read>
 auto unpacked(const std::string& payload, const Read& read)
     -> std::optional<decltype(read(std::declval<Unpack&>()))> {

@@ -8,7 +8,7 @@
 
 namespace linkscope {
 
-/// What an exchange is about. All ranks must name the same: an answer to another step would be taken for one to this.
+/// The subject of an exchange. All ranks must name the same: an answer to another step would be taken for one to this.
 struct Step {
   std::string name;
   std::string failure;  ///< why this process could not do its part, told where the others do not come either
@@ -28,7 +28,7 @@ class ProcessGroup {
   virtual std::vector<std::string> allgather(const std::string& own, const Step& step = {}) = 0;
   /// Seconds to add to this process's steady clock to read rank 0's.
   [[nodiscard]] virtual Seconds clock_offset() const = 0;
-  /// How far that can be off; 0 where both run on one host, whose clock they share. On rank 0: the most of any process.
+  /// The error of that; 0 where both run on one host, whose clock they share. On rank 0: the most of any process.
   [[nodiscard]] virtual Seconds clock_uncertainty() const = 0;
 };
 

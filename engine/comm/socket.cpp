@@ -32,7 +32,7 @@ int milliseconds_until(Deadline deadline) {
   return static_cast<int>(std::clamp<std::int64_t>(left.count(), 0, most));
 }
 
-/// Whether `descriptor` is ready for `events` before the deadline.
+/// Waits until `descriptor` is ready for `events`; false where the deadline passes first.
 bool wait_until_ready(int descriptor, short events, Deadline deadline) {
   pollfd one{descriptor, events, 0};
   for (;;) {

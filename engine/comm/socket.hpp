@@ -25,7 +25,7 @@ inline Deadline deadline_in(Seconds seconds) {
 
 inline bool has_passed(Deadline deadline) { return std::chrono::steady_clock::now() >= deadline; }
 
-/// Where a process listens.
+/// The address at which a process listens.
 struct Address {
   std::string host;
   std::uint16_t port = 0;
@@ -36,7 +36,7 @@ struct Address {
   [[nodiscard]] std::string text() const;
 };
 
-/// How an attempt to send or to receive ended. What peers do is no exception: the caller, which knows their names,
+/// The outcome of an attempt to send or to receive. What peers do is no exception: the caller, which knows their names,
 /// makes one of it.
 enum class Outcome {
   done,

@@ -49,7 +49,7 @@ class Watchdog {
     std::optional<Deadline> expires;
   };
 
-  /// What the thread sleeps on.
+  /// The descriptors that the thread sleeps on.
   struct PollSet {
     std::vector<pollfd> polled;          ///< the waker first
     std::vector<std::uint64_t> numbers;  ///< entries of the others

@@ -9,7 +9,7 @@ namespace {
 constexpr std::int64_t answer_bytes = 4;
 enum class WaitFirst { sends, receives };
 
-/// What MPI is given in place of the slot at `at`, filled from it.
+/// Fills the bounce, where there is one, from the slot at `at` and puts it in the slot's place.
 int loaded(CallArguments& arguments, const std::byte*& at) noexcept {
   if (arguments.out_bounce == nullptr) return 0;
   arguments.bounce_code = arguments.out_bounce->load(at, static_cast<Bytes>(arguments.bytes));
@@ -162,7 +162,7 @@ constexpr auto bandwidth = Quantity::bandwidth;
 constexpr auto latency = Quantity::latency;
 
 // clang-format off
-// In the order of call_parameter's words.
+// The calls are in the order of call_parameter's words.
 constexpr std::array<Call, 8> calls{{
     {"MPI_Send, MPI_Recv", bandwidth, Directions::one, Sides::two, TimedAt::source, Operations::one, send_each, receive_each},
     {"MPI_Isend, MPI_Irecv, MPI_Waitall", bandwidth, Directions::one, Sides::two, TimedAt::source, Operations::window, send_window, receive_window},

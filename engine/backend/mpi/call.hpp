@@ -1,4 +1,5 @@
-// Call: the words of parameter `call` of method mpi, one row each, and the calls of MPI that each of the two ends makes.
+// Call: the words of parameter `call` of method mpi, one row each, and the calls of MPI that each of the two ends
+// makes.
 #pragma once
 
 #include <cstddef>
@@ -46,7 +47,7 @@ struct CallArguments {
   int wait(int first) const noexcept { return mpi->wait_all(depth, requests, first); }
 };
 
-/// What a loop returns where a bounce failed: no code of MPI's.
+/// A loop returns this where a bounce failed: it is no code of MPI's.
 inline constexpr int bounce_failed = -1;
 
 /// Repeats [first, first + repeats): 0, or the code of the first call that failed, where it ends.

@@ -24,7 +24,7 @@ bool adds_up(Kind kind) {
   return kind == Kind::all_reduce || kind == Kind::reduce || kind == Kind::reduce_scatter;
 }
 
-/// What moves without being added up needs no type of its own.
+/// Elements that move without being added up need no type of their own.
 MpiElement element_of(const CollectiveShape& shape) {
   constexpr std::array in_sums{element_float32, element_float16, element_bfloat16, element_int32};
   constexpr std::array moved{element_float32, element_uint16, element_uint16, element_int32};
@@ -46,7 +46,7 @@ const char* called(Kind kind) {
   return calls[static_cast<std::size_t>(kind)];
 }
 
-/// What there is to say of an MPI that was to add up elements of `type`, after its name; empty where it does.
+/// Says, after MPI's name, why it does not add up elements of `type`; empty where it does.
 std::string problem_of(MpiSum sum, MpiHeader header, const std::string& type) {
   switch (sum) {
     case sum_right:

@@ -45,9 +45,9 @@ class MpiCollectiveTransfer final : public MpiTransfer {
   Slots to_;
 };
 
-/// The row of method `mpi-collective`. One CPU thread beside each member's memory calls MPI. Clock::host times each call by
-/// itself, with a barrier between calls outside the time, as osu_allreduce and its like do; the other clocks time calls
-/// made one right after another.
+/// The row of method `mpi-collective`. One CPU thread beside each member's memory calls MPI. Clock::host times each
+/// call by itself, with a barrier between calls outside the time, as osu_allreduce and its like do; the other clocks
+/// time calls made one right after another.
 [[nodiscard]] Method mpi_collective(const std::shared_ptr<MpiContext>& context);
 
 }  // namespace linkscope::mpi

@@ -24,7 +24,7 @@ class MpiContext {
   [[nodiscard]] GpuRuntime* gpus() const { return gpus_.get(); }
   /// Starts MPI where it has not been, for a caller with memory on `device`. Throws what MpiLibrary::runtime() throws.
   [[nodiscard]] MpiRuntime& runtime(const DeviceId& device);
-  /// Who calls MPI for memory on `device`: a CPU of its NUMA node, or of the one beside the GPU.
+  /// The thread that calls MPI for memory on `device`: on a CPU of its NUMA node, or of the one beside the GPU.
   [[nodiscard]] Caller caller(const DeviceId& device) const;
   /// Bytes through which rotated flows on these devices must cycle.
   [[nodiscard]] Bytes rotation_bytes(const std::vector<DeviceId>& devices) const;
@@ -40,7 +40,7 @@ class MpiContext {
   std::shared_ptr<GpuRuntime> gpus_;
 };
 
-/// Whether it is memory of a GPU: of host memory, every MPI takes every kind.
+/// Tells whether an end is a GPU's memory; every MPI takes every kind of host memory.
 [[nodiscard]] inline bool on_gpu(const Endpoint& where) { return where.device.kind == DeviceKind::gpu; }
 
 }  // namespace linkscope::mpi

@@ -23,19 +23,20 @@ enum MpiElement {
   element_float16,
   element_bfloat16
 };
-/// What applications reduce between messages.
+/// Types that applications reduce between messages.
 enum MpiNumber { number_int32, number_int64, number_float64 };
 enum MpiReduce { reduce_sum, reduce_min, reduce_max };
 /// The mpi.h that an adapter was compiled against.
 enum MpiHeader { header_of_standard_abi, header_of_site };
-/// What became of one and one. unnamed: the adapter's mpi.h has no such type; refused: the library has no sum of it.
+/// The outcome of adding one and one. unnamed: the adapter's mpi.h has no such type; refused: the library has no sum of
+/// it.
 enum MpiSum { sum_right, sum_unnamed, sum_refused, sum_wrong };
 /// MPI_THREAD_SINGLE, MPI_THREAD_FUNNELED (or MPI_THREAD_SERIALIZED, where given), MPI_THREAD_MULTIPLE.
 enum MpiThreads { threads_single, threads_funneled, threads_multiple };
 
-/// Functions return MPI's own code: 0, or what error_text() explains. Counts above INT_MAX need an MPI of version 4; ranks
-/// are those of the communicator given, or of the one that a window was made on. Wherever a collective has a `from` of
-/// null, it works in place.
+/// Functions return MPI's own code: 0, or what error_text() explains. Counts above INT_MAX need an MPI of version 4;
+/// ranks are those of the communicator given, or of the one that a window was made on. Wherever a collective has a
+/// `from` of null, it works in place.
 struct MpiFunctions {
   int layout;  ///< LINKSCOPE_MPI_LAYOUT
   enum MpiHeader header;
@@ -67,7 +68,7 @@ struct MpiFunctions {
   int (*wait_all)(int count, void* requests, int first);
   /// Makes `count` requests from number `first` on ones of nothing, which the three below pass over.
   void (*clear)(int count, void* requests, int first);
-  /// Whether they are all over.
+  /// Tells whether all of the requests are over.
   int (*test_all)(int count, void* requests, int first, int* over);
   /// One of these receives that is over: its number from `first` on and its bytes; -1: none. It then is one of nothing.
   int (*test_any)(int count, void* requests, int first, int* index, int64_t* bytes);

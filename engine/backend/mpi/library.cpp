@@ -39,7 +39,7 @@ bool has_standard_abi(const SharedLibrary& library) {
   return version != nullptr && version(&major, &minor) == 0 && major == 1;
 }
 
-/// Where `library`, or what it needs, has its MPI from; `otherwise` where nobody can tell.
+/// Returns the file that `library`, or what it needs, has its MPI from; `otherwise` where nobody can tell.
 std::string file_of_mpi(const SharedLibrary& library, const std::string& otherwise) {
   Dl_info found{};
   const auto* const function = library.find<const void>("MPI_Get_library_version");

@@ -16,7 +16,7 @@
 
 namespace linkscope::mpi {
 
-/// What the search starts from.
+/// Places that the search starts from.
 struct SearchRoots {
   std::string asked;                                ///< LINKSCOPE_MPI; empty: nothing in particular
   std::filesystem::path engine;                     ///< the folder that holds the engine
@@ -26,7 +26,7 @@ struct SearchRoots {
   static SearchRoots of(std::string asked, const std::vector<std::string>& environments);
 };
 
-/// What a file found there should be.
+/// The kind of file that is expected at a place.
 enum class FileKind {
   adapter,  ///< liblinkscope-mpi-*.so, which brings its MPI along
   library,  ///< an MPI library that has the standard ABI
@@ -38,11 +38,11 @@ struct Candidate {
   FileKind kind = FileKind::either;
 };
 
-/// In the order in which they are tried: what was asked for and nothing else; else the site's adapter beside the
+/// Returns the files in the order in which they are tried: the one asked for alone; else the site's adapter beside the
 /// engine, then libmpi_abi by the loader's path, in the Python environments, and in a lib/ that the engine is below (a
 /// wheel's).
 [[nodiscard]] std::vector<Candidate> candidates(const SearchRoots& roots);
-/// The same in words: why nothing was found.
+/// Says where the candidates are looked for, for the reason why nothing was found.
 [[nodiscard]] std::string places(const SearchRoots& roots);
 
 /// The adapter to the standard ABI, which every build has.
@@ -54,7 +54,7 @@ class MpiLibrary {
  public:
   MpiLibrary(SearchRoots roots, MpiThreads threads) : roots_(std::move(roots)), threads_(threads) {}
 
-  /// Whether there is one; where not, what was looked for and where.
+  /// Tells whether there is an MPI; the reason says what was looked for and where.
   [[nodiscard]] Support available();
   /// "MPI" and "MPI library": what it calls itself, and its file. Empty where there is none.
   [[nodiscard]] std::map<std::string, std::string> versions();

@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::size_t source_part = 0;
 
-/// What we do ourselves with a GPU's memory before MPI sees it; what the library then does is its own affair.
+/// Copies of a GPU's memory that linkscope makes itself before MPI sees it; the library may make others.
 enum class Staged { nowhere, through_host };
 
 constexpr Parameter staging_parameter = word("staging", "none|host",
@@ -81,7 +81,8 @@ std::unique_ptr<PreparedParts> assemble_message(MpiContext& context, const Flow&
   const std::vector<int> ranks{flow.source->rank, flow.destination->rank};
   const Sides sides = Call::of(flow).sides;
   const auto connect = [&runtime, ranks, sides, at = end.get()](std::uint64_t slots) {
-    // A window is made by all of its communicator: the two ends need one of their own, which all processes help to make.
+    // A window is made by all of its communicator: the two ends need one of their own, which all processes help to
+    // make.
     const MpiHandle communicator = sides == Sides::one ? runtime.communicator(ranks) : runtime.world();
     const Tags tags = runtime.tags();
     if (at == nullptr) return;

@@ -29,7 +29,7 @@ const char* name_of(MpiThreads threads) {
 constexpr std::array mpich_kinds{0, 2};
 constexpr std::array queries{"MPIX_Query_cuda_support", "MPIX_Query_rocm_support", "MPIX_Query_hip_support"};
 constexpr const char* mpich_query = "MPIX_GPU_query_support";
-// Of an Open MPI built without its extensions: what it was built with.
+// An Open MPI without its extensions says by these what it was built with.
 constexpr std::array built_with{"opal_built_with_cuda_support", "opal_built_with_rocm_support"};
 
 template <class What>

@@ -26,7 +26,7 @@ namespace linkscope::mpi {
 /// have added. No: with what was asked.
 [[nodiscard]] Support ask_gpu_awareness(const std::string& memory_kinds);
 
-/// How MPI sees a process of the run: what processes tell one another before they count on it.
+/// A process as MPI sees it: processes tell one another before they count on it.
 struct RankEntry {
   int rank = 0;             ///< of MPI's world
   int size = 1;             ///< of MPI's world
@@ -35,9 +35,9 @@ struct RankEntry {
   [[nodiscard]] std::string told() const;
 };
 
-/// Takes what all processes told, by rank, and returns the slots that every process with memory has: machines with other
-/// caches have other numbers; 1 where none has any. Throws Error{unsupported} unless MPI's ranks are those of the run:
-/// MPI_Init in processes that its launcher did not start makes each a world of its own.
+/// Takes what all processes told, by rank, and returns the slots that every process with memory has: machines with
+/// other caches have other numbers; 1 where none has any. Throws Error{unsupported} unless MPI's ranks are those of the
+/// run: MPI_Init in processes that its launcher did not start makes each a world of its own.
 [[nodiscard]] std::uint64_t require_one_world(const std::vector<std::string>& told);
 
 /// MPI is started, called and ended by one thread of its own. Only where it was started for many may transfers call it
@@ -49,15 +49,16 @@ class MpiRuntime {
 
   /// MPI's thread makes this call, and the caller waits for it. Throws what `call` throws.
   void in_its_thread(const std::function<void()>& call) const;
-  /// Who carries out transfers: MPI's thread. Null: any thread may, since MPI was asked for many and serves them.
+  /// Returns MPI's thread, which carries out transfers. Null: any thread may, since MPI was asked for many and serves
+  /// them.
   [[nodiscard]] host::Worker* worker() const;
   [[nodiscard]] const MpiFunctions& functions() const { return *functions_; }
   [[nodiscard]] int rank() const { return rank_; }
   [[nodiscard]] int size() const { return size_; }
-  /// Of all processes, apart from MPI_COMM_WORLD.
+  /// The communicator of all processes, a duplicate of MPI_COMM_WORLD.
   [[nodiscard]] MpiHandle world() const { return world_; }
-  /// Of these ranks of world(), in this order; 0 in all other processes. Made once: the first call is collective over
-  /// all processes. Throws Error{broken}.
+  /// The communicator of these ranks of world(), in this order; 0 in all other processes. The first call is collective
+  /// over all processes. Throws Error{broken}.
   [[nodiscard]] MpiHandle communicator(const std::vector<int>& ranks);
 
   /// For one flow. Called by all processes for all flows alike, so that both ends get the same.
@@ -70,7 +71,7 @@ class MpiRuntime {
   /// "MPI_THREAD_MULTIPLE": the level that it serves, where that is more than MPI_THREAD_SINGLE, or another than it was
   /// asked for; else empty.
   [[nodiscard]] std::string threads() const;
-  /// Whether it takes addresses of GPU memory, as it says itself; it is never tried out.
+  /// Tells whether MPI says that it takes addresses of GPU memory; it is never tried out.
   [[nodiscard]] Support takes_gpu_memory() const;
   /// Takes note that this process calls MPI with memory on `device`; the first GPU is its home.
   void visit(const DeviceId& device);

@@ -35,7 +35,7 @@ class MpiTransfer : public host::StampedTransfer {
   void rethrow() override;
   /// Takes back what the partners have made together: collective over them (PreparedParts::finish).
   virtual void finish() {}
-  /// Which library it was.
+  /// Names the library and how it was called.
   [[nodiscard]] std::vector<std::string> notes() const override;
 
  protected:
@@ -45,7 +45,7 @@ class MpiTransfer : public host::StampedTransfer {
                                                        std::uint64_t repeats) noexcept = 0;
   /// Takes note of a code other than 0 and of the call that gave it; true where there is one.
   bool failed(int code, const char* call) noexcept;
-  /// The same for a code of the GPUs' runtime.
+  /// Takes note of a code of the GPUs' runtime other than 0; true where there is one.
   bool gpu_failed(int code) noexcept;
 
   [[nodiscard]] const MpiFunctions& mpi() const { return runtime_->functions(); }

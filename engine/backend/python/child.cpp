@@ -35,8 +35,8 @@ std::string last_line(const std::string& text) {
                      end - (before == std::string::npos ? 0 : before + 1) + 1);
 }
 
-/// What the child's Python runs. `-m linkscope.torch_child` would run modules of the current folder, too, which both `-m`
-/// and `-c` put first among the places of modules; `-P` is Python 3.11's.
+/// The text that the child's Python runs. `-m linkscope.torch_child` would run modules of the current folder, too,
+/// which both `-m` and `-c` put first among the places of modules; `-P` is Python 3.11's.
 constexpr std::string_view program_text =
     "import sys; sys.path[:] = filter(None, sys.path); import runpy; "
     "runpy.run_module('linkscope.torch_child', run_name='__main__', alter_sys=True)";
@@ -165,8 +165,8 @@ void Child::receive(std::string& bytes, std::size_t count, Seconds deadline) {
   }
 }
 
-/// Passes on what it has printed and keeps the end of it. A child may close its output and go on: poll would then return
-/// at once for ever, so that end is closed as well.
+/// Passes on what it has printed and keeps the end of it. A child may close its output and go on: poll would then
+/// return at once for ever, so that end is closed as well.
 void Child::take_words() {
   std::array<char, most_words> piece{};
   for (;;) {

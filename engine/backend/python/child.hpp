@@ -11,7 +11,7 @@
 
 namespace linkscope::python {
 
-/// What goes over the socket: a JSON object behind its length (four bytes, lowest first).
+/// A message over the socket: a JSON object behind its length (four bytes, lowest first).
 using Message = nlohmann::json;
 
 /// Started at once; killed with this process, and when it goes. Its output goes to this process's standard error. For
@@ -42,7 +42,7 @@ class Child {
   void receive(std::string& bytes, std::size_t count, Seconds deadline);
   void take_words();
   void await_until(Seconds deadline);
-  /// How it has ended, which it has by itself.
+  /// Says how the child ended by itself.
   [[nodiscard]] std::string ending();
   [[noreturn]] void fail(const std::string& what);
 

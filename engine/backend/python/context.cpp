@@ -1,4 +1,4 @@
-// What a Python child is told first, and asked last.
+// The first command to a Python child, and the last.
 #include "backend/python/context.hpp"
 
 #include <utility>

@@ -30,9 +30,9 @@ class PythonContext {
 
   /// The child, which is started here. Throws what Child throws; Error{unsupported} where there is no Python.
   [[nodiscard]] Child& child();
-  /// Whether Python has `what` here: "torch", "distributed" or "mpi". Loads none of it.
+  /// Tells whether Python has `what` here: "torch", "distributed" or "mpi". Loads none of it.
   [[nodiscard]] Support has(const std::string& what);
-  /// Of Python and its packages. Empty where there is no Python.
+  /// Versions of Python and its packages; empty where there is no Python.
   [[nodiscard]] std::map<std::string, std::string> versions();
   /// A number for the next transfer, by which the child knows it.
   [[nodiscard]] std::uint64_t next_transfer() { return ++transfers_; }

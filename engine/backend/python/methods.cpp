@@ -27,10 +27,10 @@ constexpr Parameter recorded = integer("recorded", "calls that one graph holds",
 constexpr Parameter torch_in_place =
     word("in_place", "no|yes", "all-reduce, reduce and broadcast support only yes");
 
-/// Who takes part in a flow.
+/// The processes that take part in a flow.
 enum class FlowEnds { one_process, two_processes, members };
 
-// In the order of Clock and Cache.
+// These words are in the order of Clock and Cache.
 constexpr std::array clocks{"device", "host", "batch"};
 constexpr std::array caches{"warm", "rotated", "flushed"};
 

@@ -9,9 +9,9 @@
 
 namespace linkscope::python {
 
-/// torch-copy, torch-send, torch-collective, torch-mpi. The child checks what a row does not say, allocates what the ends
-/// say (tensors, which are no Buffer), and takes a case's clock and cache state as they are: the engine holds no memory for
-/// these flows.
+/// torch-copy, torch-send, torch-collective, torch-mpi. The child checks what a row does not say, allocates what the
+/// ends say (tensors, which are no Buffer), and takes a case's clock and cache state as they are: the engine holds no
+/// memory for these flows.
 [[nodiscard]] std::vector<Method> methods(const std::shared_ptr<PythonContext>& context);
 
 }  // namespace linkscope::python

@@ -19,7 +19,7 @@ class PythonTransfer final : public Transfer {
       : context_(std::move(context)), id_(id), clock_(clock) {}
   ~PythonTransfer() override;
 
-  /// What the child says of it once it is connected with its partners. Before anything else.
+  /// Takes what the child says of the transfer once it is connected with its partners. Called before anything else.
   void learn(const Message& facts);
 
   void arm(std::uint64_t seed) override;

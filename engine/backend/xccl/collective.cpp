@@ -27,7 +27,7 @@ RankDevices members_of(const Flow& flow) {
   return members;
 }
 
-/// Where one member's call reads and writes: in place the input is where the output shall be.
+/// Memory that one member's call reads and writes: in place the input is where the output shall be.
 struct CallBuffers {
   const std::byte* from = nullptr;
   std::byte* to = nullptr;

@@ -37,7 +37,7 @@ class Communicator {
 
   [[nodiscard]] const XcclLibrary& library() const { return *library_; }
   [[nodiscard]] const RankDevices& members() const { return members_; }
-  /// Which of the members is `member`, as peers count.
+  /// Returns the number of `member` among the members, by which the library names peers.
   [[nodiscard]] int index_of(const RankDevice& member) const;
   /// The handle of this process's member on `device`. Throws Error{broken} after abort().
   [[nodiscard]] Comm* handle(int device) const;
@@ -50,7 +50,7 @@ class Communicator {
   /// Says that a graph with calls of this communicator is gone: some later call frees the memory of its calls, which a
   /// closed gate would keep waiting (see calls_until_settled()).
   void forget_graph() { settled_ = false; }
-  /// How many calls must be made, with no gate closed, before the next one behind a gate.
+  /// Returns how many calls must be made, with no gate closed, before the next one behind a gate.
   [[nodiscard]] int calls_until_settled() const;
   void settle() { settled_ = true; }
 

@@ -27,7 +27,7 @@ class XcclContext {
   [[nodiscard]] Support available() const;
   /// For the run's header: {"nccl": "2.28.9"}.
   [[nodiscard]] std::map<std::string, std::string> versions() const;
-  /// What rows are to say of the library: XcclLibrary::note() with what the GPUs report.
+  /// A remark for rows: XcclLibrary::note() with what the GPUs report.
   [[nodiscard]] std::string note() const;
   /// The group that messages of this role join: flows of a case are assembled one after another, and the first that is
   /// armed closes it. Gone with the last of its messages.

@@ -54,7 +54,7 @@ Registration::~Registration() {
 GroupCalls::GroupCalls(std::shared_ptr<XcclContext> context, const CallOptions& form, CallsOfGpu grouping)
     : context_(std::move(context)), form_(form), grouping_(grouping) {}
 
-/// Where a case fails, it fails in every process, but not every one sees the communicator broken: all give it up.
+/// A case fails in every process, but not every process sees the communicator broken: all give it up.
 GroupCalls::~GroupCalls() {
   shares_.clear();
   if (!finished_) give_up();

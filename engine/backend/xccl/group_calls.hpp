@@ -34,10 +34,10 @@ inline constexpr Parameter registered_parameter =
          "nccl-tests -R "
          "1), which may then use them in place");
 
-/// Whether the library is told of the buffers before calls are measured.
+/// Says whether the library is told of the buffers before calls are measured.
 enum class Registered { no, yes };
 
-/// How calls of the library are made, by these four parameters.
+/// These four parameters: the way in which the library is called.
 struct CallOptions {
   std::uint64_t recorded = 0;  ///< calls that one graph holds; 0: eager
   gpu::LaunchThreads launch = gpu::LaunchThreads::one_thread;
@@ -45,7 +45,7 @@ struct CallOptions {
 
   static CallOptions of(const Parameters& parameters);
   [[nodiscard]] bool graph() const { return recorded > 0; }
-  /// Whether `library` can make calls so.
+  /// Tells whether `library` can make calls so.
   [[nodiscard]] Support supported_by(const XcclLibrary& library) const;
   auto operator<=>(const CallOptions&) const = default;
 };
@@ -88,12 +88,12 @@ struct CallSite {
 /// Makes one GPU's call for one transfer.
 using MakeCall = std::function<void(const CallSite&)>;
 
-/// How the calls go out that one GPU makes for one transfer: a collective's by itself, a case's messages as a group, as in
-/// nccl-tests' sendrecv.
+/// The calls that one GPU makes for one transfer: a collective's goes out by itself, a case's messages as a group, as
+/// in nccl-tests' sendrecv.
 enum class CallsOfGpu { one, group };
 
-/// Calls of the GPUs of this process, as members of one communicator. First everything is added, in every process that has
-/// members, then transfers are armed.
+/// Calls of the GPUs of this process, as members of one communicator. First everything is added, in every process that
+/// has members, then transfers are armed.
 class GroupCalls final : public gpu::MultiGpuWork {
  public:
   GroupCalls(std::shared_ptr<XcclContext> context, const CallOptions& form, CallsOfGpu grouping);
@@ -109,13 +109,13 @@ class GroupCalls final : public gpu::MultiGpuWork {
   void identify(const UniqueId& id) { id_ = id; }
   /// Adds a call of this process's `member`, which reads and writes `arenas`.
   void add(const RankDevice& member, const Arenas& arenas, MakeCall call);
-  /// Whether the first transfer has been armed.
+  /// Tells whether the first transfer has been armed.
   [[nodiscard]] bool begun() const { return communicator_ != nullptr; }
 
   void add_note(std::string note) { further_notes_.push_back(std::move(note)); }
-  /// What rows are to say.
+  /// Remarks for rows.
   [[nodiscard]] std::vector<std::string> notes() const;
-  /// What each of its transfers states.
+  /// The facts of each of its transfers.
   [[nodiscard]] TransferFacts facts() const;
   [[nodiscard]] gpu::LaunchThreads launch() const override { return form_.launch; }
   void enqueue(const std::vector<gpu::DeviceStream>& streams, std::uint64_t repeats) override;
@@ -127,11 +127,11 @@ class GroupCalls final : public gpu::MultiGpuWork {
   /// Makes `device`'s next transfer its first. Before the very first one sets up what that takes: with all other
   /// processes, as arm() is. Every transfer of the work says so when it is armed.
   void begin(int device);
-  /// How many different turns `device` has taken since.
+  /// Returns how many different turns `device` has taken since begin().
   [[nodiscard]] std::uint64_t turns(int device) const;
 
  private:
-  /// What one GPU does; once transfers are armed, touched by the thread alone that calls for it.
+  /// The share of one GPU. Once transfers are armed, only the thread that calls for that GPU touches it.
   struct DeviceShare {
     std::vector<MakeCall> calls;
     std::vector<const Buffer*> buffers;  ///< that they read and write
@@ -184,11 +184,11 @@ class GroupTransfer final : public gpu::GpuTransfer {
   std::unique_ptr<Check> check_;
 };
 
-/// What one flow has in this process: its parts, in order, and its share of finding a communicator.
+/// One flow in this process: its parts, in order, and its share of finding a communicator.
 class XcclParts final : public PreparedParts {
  public:
-  /// `namer`: the process that names the communicator; none where another flow of the case has had it named. `names`: it is
-  /// this one. `calls` may be null in a process without parts.
+  /// `namer`: the process that names the communicator; none where another flow of the case has had it named. `names`:
+  /// it is this one. `calls` may be null in a process without parts.
   XcclParts(std::shared_ptr<XcclContext> context, std::shared_ptr<GroupCalls> calls, std::optional<int> namer,
             bool names)
       : context_(std::move(context)), calls_(std::move(calls)), namer_(namer), names_(names) {}

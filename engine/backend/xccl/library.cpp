@@ -19,8 +19,8 @@ namespace {
 constexpr std::array package_folders{"site-packages/nvidia/nccl/lib", "site-packages/torch/lib",
                                      "dist-packages/nvidia/nccl/lib", "dist-packages/torch/lib"};
 
-/// What is set of the library's own variables, as "NCCL_ALGO=Ring, NCCL_PROTO=LL", in order; not those that only tell
-/// what happens, nor NCCL_VERSION, by which NVIDIA's container images say what they hold.
+/// Returns what is set of the library's own variables, as "NCCL_ALGO=Ring, NCCL_PROTO=LL", in order; not those that
+/// only tell what happens, nor NCCL_VERSION, by which NVIDIA's container images say what they hold.
 std::string settings_of_user() {
   std::vector<std::string> settings;
   for (char** one = environ; *one != nullptr; ++one) {

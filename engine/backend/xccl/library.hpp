@@ -12,7 +12,7 @@
 
 namespace linkscope::xccl {
 
-/// Which library, and where it may be.
+/// The library to load, and places where it may be.
 struct Search {
   std::string wanted;                ///< a path: this one and no other; empty: the loader is asked for `file`
   std::vector<std::string> folders;  ///< looked in where the loader knows of none
@@ -20,7 +20,7 @@ struct Search {
   std::string file;                  ///< what the loader knows it by: libnccl.so.2
 };
 
-/// Where PyPI's packages and PyTorch's put it in these Python environments; only folders that exist.
+/// Returns the folders in which PyPI's packages and PyTorch's put it in these Python environments, where they exist.
 [[nodiscard]] std::vector<std::string> library_folders(const std::vector<std::string>& environments);
 
 /// Stays loaded until the process ends: it has threads of its own. It finds the environment as the user has it.
@@ -36,15 +36,15 @@ class XcclLibrary {
   [[nodiscard]] const std::string& version() const { return version_; }
   /// Only where problem() is empty.
   [[nodiscard]] const Api& api() const { return api_; }
-  /// Whether it has an allocator of its own (Api::mem_alloc).
+  /// Tells whether the library has an allocator of its own (Api::mem_alloc).
   [[nodiscard]] Support allocates() const;
-  /// Whether buffers can be registered with its communicators (Api::comm_register).
+  /// Tells whether buffers can be registered with its communicators (Api::comm_register).
   [[nodiscard]] Support registers() const;
   /// Registers [address, address + bytes) for the calls of `comm`; what Api::comm_deregister takes. Throws
   /// Error{broken} with the library's words, and Error{unsupported} where it says that all is well and has registered
   /// nothing.
   [[nodiscard]] void* register_buffer(Comm* comm, void* address, std::size_t bytes) const;
-  /// What rows are to say: version, what is set of the library's variables, and whether it may use NVLink SHARP, where
+  /// A remark for rows: version, what is set of the library's variables, and whether it may use NVLink SHARP, where
   /// `multicast` is whether the GPUs report what that needs. Which algorithm and protocol it takes no function of it
   /// tells.
   [[nodiscard]] std::string note(std::optional<bool> multicast) const;

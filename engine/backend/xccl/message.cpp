@@ -46,8 +46,8 @@ MakeCall call_of(const Arenas& arenas, Bytes bytes, const RankDevice& peer) {
   };
 }
 
-/// All messages of a case share one communicator of all their GPUs, which the sender of the first one names. Every process
-/// that takes part in the case prepares all of its messages, in the same order.
+/// All messages of a case share one communicator of all their GPUs, which the sender of the first one names. Every
+/// process that takes part in the case prepares all of its messages, in the same order.
 std::unique_ptr<PreparedParts> assemble_message(const std::shared_ptr<XcclContext>& context, const Flow& flow,
                                                 const std::vector<LocalPart>& own) {
   const std::shared_ptr<GroupCalls> group = group_of(context, flow.role, CallOptions::of(flow.parameters));

@@ -1,4 +1,5 @@
-// mpi.h: what the adapter uses of the MPI standard ABI (MPI 5.0, chapter 20 and appendix A): opaque pointers, fixed constants.
+// mpi.h: what the adapter uses of the MPI standard ABI (MPI 5.0, chapter 20 and appendix A): opaque pointers, fixed
+// constants.
 #pragma once
 
 #include <stdint.h>
