@@ -33,6 +33,7 @@ class FakeTransfer final : public host::SlotTransfer {
   void rethrow() override {
     if (injection_ == InjectedFault::error)
       throw Error(Fault::broken, "the flow asked for an error (inject)");
+    SlotTransfer::rethrow();
   }
 
  private:
