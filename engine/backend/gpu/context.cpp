@@ -240,7 +240,7 @@ Bytes GpuContext::free_memory(int index) {
 
 void GpuContext::reserve_managed(int index, Bytes bytes) {
   const Bytes unused = free_memory(index);
-  // Of what is counted, some may be on the device already: then more would fit than is allowed here, never less.
+  // Some of what is counted may be on the device already: then more would fit than is allowed here, never less.
   if (managed_[index] + bytes > unused) {
     throw Error(Fault::no_memory, format_bytes(bytes) + " do not fit: gpu:" + std::to_string(index) +
                                       " has " + format_bytes(unused) + " free, and " +

@@ -25,7 +25,7 @@ class HostContext;
 
 namespace linkscope::gpu {
 
-/// What the driver says of one GPU.
+/// The driver says this of one GPU.
 struct GpuProperties {
   std::string name;
   std::string architecture;
@@ -53,14 +53,14 @@ struct GpuProperties {
 /// Bytes of the copies that wake a copy engine: a few microseconds of the slowest link.
 inline constexpr Bytes lead_in_bytes = 64 * KiB;
 
-/// Where a device's kernels find a buffer. Peer access that this takes stays on for as long as it lives.
+/// The address at which a device's kernels find a buffer. Peer access that this takes stays on for as long as it lives.
 struct PeerMapping {
   std::byte* address = nullptr;
   PeerHold peer;
 };
 
-/// One thread's right to fill and check with a GPU, while it lives: the GPU's service stream, and the word of its memory
-/// where kernels leave what they find. The GPU is current. A thread that holds one must not ask for another.
+/// One thread's right to fill and check with a GPU, while it lives: the GPU's service stream, and the word of its
+/// memory where kernels leave what they find. The GPU is current. A thread that holds one must not ask for another.
 class ServiceTurn {
  public:
   ServiceTurn(std::unique_lock<std::mutex> held, gpuStream_t stream, std::uint64_t* word)
@@ -79,7 +79,7 @@ class ServiceTurn {
   std::uint64_t* word_;
 };
 
-/// Used by one thread, but for use() and lane_stream(), which lane threads call after it has made them, and for
+/// One thread uses it, but for use() and lane_stream(), which lane threads call after it has made them, and for
 /// service_turn(), which keeps its callers apart.
 class GpuContext {
  public:
@@ -136,7 +136,7 @@ class GpuContext {
 
   /// The address by which `device`'s kernels reach `buffer`; enables peer access where that needs it.
   [[nodiscard]] PeerMapping reach(int device, const Buffer& buffer);
-  /// Whether `device`'s kernels can reach memory placed as `where` says.
+  /// Says whether `device`'s kernels can reach memory placed as `where` says.
   [[nodiscard]] Support reachable(int device, const Endpoint& where) const;
 
  private:

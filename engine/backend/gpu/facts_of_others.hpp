@@ -11,7 +11,7 @@ namespace linkscope::gpu {
 /// Commands that one start may put behind a closed gate, of about a thousand that a stream takes before it blocks.
 inline constexpr std::uint64_t queue_share = 256;
 
-/// Of one launch of a graph that holds `recorded` transfers like `work`.
+/// The facts of one launch of a graph that holds `recorded` transfers like `work`.
 inline TransferFacts facts_of_graph(TransferFacts work, std::uint64_t recorded) {
   work.operations *= recorded;
   work.max_repeats =
@@ -20,7 +20,7 @@ inline TransferFacts facts_of_graph(TransferFacts work, std::uint64_t recorded) 
   return work;
 }
 
-/// Of the call that sets `work` going, timed until it returns: in no other shape does that take another time, and it
+/// The facts of the call that sets `work` going, timed until it returns: no other shape makes that time another, and it
 /// says nothing of a rate.
 inline TransferFacts facts_until_return(TransferFacts work) {
   work.max_repeats = std::min(queue_share, work.max_repeats);

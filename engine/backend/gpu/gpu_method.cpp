@@ -1,4 +1,4 @@
-// What a flow must have to be carried by a GPU.
+// Ends, reach and rotation of flows that GPUs carry, and the rows of their methods.
 #include "backend/gpu/gpu_method.hpp"
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// What the rows of this backend's methods have in common.
+// The parts that rows of this backend's methods share.
 #pragma once
 
 #include <functional>
@@ -11,10 +11,10 @@ namespace linkscope::gpu {
 
 class GpuContext;
 
-/// Which ends a flow of the method has.
+/// The ends that a flow of the method has.
 enum class Ends { source, destination, both };
 
-/// Whether the flow goes from one GPU's memory to another's.
+/// Says whether the flow goes from one GPU's memory to another's.
 [[nodiscard]] bool between_gpus(const Flow& flow);
 
 /// Caches hold the lines that are touched, not those between: how many times the rotation_bytes() of dense flows an
@@ -26,7 +26,7 @@ enum class Ends { source, destination, both };
 /// them must cycle through.
 [[nodiscard]] Bytes rotation_bytes_of(const GpuContext& context, const std::vector<DeviceId>& devices);
 
-/// Whether the flow has these ends and its executor is a GPU here.
+/// Says whether the flow has these ends and its executor is a GPU here.
 [[nodiscard]] Support has_ends(const GpuContext& context, const Flow& flow, Ends ends);
 /// The same, and the executor's kernels reach every end.
 [[nodiscard]] Support kernels_reach(const GpuContext& context, const Flow& flow, Ends ends);

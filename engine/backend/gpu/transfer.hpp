@@ -11,10 +11,10 @@ namespace linkscope::gpu {
 
 class MultiGpuWork;
 
-/// Whether the host thread that enqueues may be held up until the work is done.
+/// Says whether the host thread that enqueues may be held up until the work is done.
 enum class Enqueue { returns, blocks };
 
-/// What GpuGate starts. All of its kernels are loaded when it exists.
+/// A transfer that GpuGate starts. All of its kernels are loaded when it exists.
 class GpuTransfer : public Transfer {
  public:
   /// The GPU whose stream carries it.

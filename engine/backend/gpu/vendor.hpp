@@ -260,7 +260,7 @@ __device__ inline void store_release_system(std::uint64_t* address, std::uint64_
 #endif
 }
 
-/// The same for the 8 bytes alone: nothing is said of what was written before them.
+/// Does the same for the 8 bytes alone: nothing is said of what was written before them.
 __device__ inline std::uint64_t load_relaxed_system(const std::uint64_t* address) {
 #if LINKSCOPE_HIP
   return __hip_atomic_load(address, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_SYSTEM);
@@ -318,7 +318,7 @@ __device__ inline Vector load_shared_level(const Vector* address) {
 #endif
 }
 
-/// The same for an unsigned whole number.
+/// Does the same for an unsigned whole number.
 template <class Number>
 __device__ inline Number load_shared_level(const Number* address) {
 #if LINKSCOPE_HIP
@@ -328,7 +328,7 @@ __device__ inline Number load_shared_level(const Number* address) {
 #endif
 }
 
-/// Who must see an atomic operation as one: the threads of one GPU, or every processor of the node.
+/// Says who sees an atomic operation as one: the threads of one GPU, or every processor of the node.
 enum class Scope { device, system };
 
 #if LINKSCOPE_HIP
@@ -351,7 +351,7 @@ __device__ inline void atomic_add(Word* address, Word value) {
 #endif
 }
 
-/// What stood there before.
+/// Gives what stood there before.
 template <Scope scope, class Word>
 __device__ inline Word atomic_exchange(Word* address, Word value) {
 #if LINKSCOPE_HIP
@@ -361,7 +361,7 @@ __device__ inline Word atomic_exchange(Word* address, Word value) {
 #endif
 }
 
-/// What stood there before; `value` stands there now where that was `expected`.
+/// Gives what stood there before; `value` stands there now where that was `expected`.
 template <Scope scope, class Word>
 __device__ inline Word atomic_compare_and_swap(Word* address, Word expected, Word value) {
 #if LINKSCOPE_HIP

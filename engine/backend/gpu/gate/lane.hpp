@@ -27,7 +27,7 @@ class GateFlag {
   std::uint64_t* address_ = nullptr;
 };
 
-/// Whether work without a span follows that which has one.
+/// Says whether work without a span follows that which has one.
 enum class Tail { none, some };
 
 /// Reused from start to start. Its device is current when its stamps are enqueued.
@@ -56,7 +56,7 @@ class GpuLane {
   /// it looks late by that. Throws Error{broken} where the kernel gave up waiting.
   [[nodiscard]] Span span(const Timer& timer, Tail tail) const;
 
-  /// What the gate kernel says; in pinned host memory.
+  /// The gate kernel's report, in pinned host memory.
   struct Report;
 
  private:

@@ -1,4 +1,4 @@
-// Who enqueues what, and when.
+// The enqueueing of a group's lanes, by the thread and at the time that it takes.
 #include "backend/gpu/gate/lane_group.hpp"
 
 #include <algorithm>

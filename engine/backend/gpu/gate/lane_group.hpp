@@ -13,7 +13,7 @@
 
 namespace linkscope::gpu {
 
-/// What went wrong first in a start; what follows from that is not told.
+/// The first failure of a start; what follows from that is not told.
 class FirstFailure {
  public:
   void keep(std::exception_ptr failure) noexcept;
@@ -30,7 +30,7 @@ class FirstFailure {
 /// start(), settle(), the gate opens, finish(), spans().
 class LaneGroup {
  public:
-  /// What a start asks of it.
+  /// A start asks this of the group.
   struct StartSpec {
     Clock clock = Clock::device;
     std::uint64_t repeats = 1;

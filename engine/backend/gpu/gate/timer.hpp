@@ -28,7 +28,7 @@ class Timer {
   /// Error of host_time() soon after refresh(): handshake, extrapolation, and the clock's step.
   [[nodiscard]] Seconds uncertainty() const { return 2 * point_.uncertainty + step_; }
 
-  /// What host and kernel share during a handshake; defined with the kernel.
+  /// Host and kernel share it during a handshake; it is defined with the kernel.
   struct Mailbox;
 
  private:

@@ -96,7 +96,7 @@ struct AccessKernels {
   }
 };
 
-/// What `transfers` reads from slot 0 on must have summed, access by access.
+/// Gives what each access must have added to the sum after `transfers` reads from slot 0 on.
 template <class Element>
 struct ExpectedElement {
   Sweep sweep;

@@ -22,10 +22,10 @@ struct AccessPattern {
   std::uint64_t last_accesses = 0;  ///< of one unit more, where the accesses do not come out even
   Unit unit = Unit::thread;
 
-  /// Whether a flow names any of width, stride, chunk and fill.
+  /// Says whether a flow names any of width, stride, chunk and fill.
   [[nodiscard]] static bool asked(const Parameters& parameters);
-  /// Throws Error{bad_input} for parameters that exclude each other, Error{unsupported} for more accesses in a chunk than
-  /// a warp has lanes. A chunk's fill is a warp by default, or less where the chunk is.
+  /// Throws Error{bad_input} for parameters that exclude each other, Error{unsupported} for more accesses in a chunk
+  /// than a warp has lanes. A chunk's fill is a warp by default, or less where the chunk is.
   static AccessPattern of(const Flow& flow, unsigned warp_size);
 
   [[nodiscard]] constexpr std::uint64_t accesses() const { return whole_units * fill + last_accesses; }
@@ -37,7 +37,7 @@ struct AccessPattern {
     if (lane >= fill) return 0;
     return whole_units + (lane < last_accesses ? 1 : 0);
   }
-  /// Whether the byte at `offset` of a slot belongs to an access.
+  /// Says whether the byte at `offset` of a slot belongs to an access.
   [[nodiscard]] constexpr bool covers(Bytes offset) const {
     const std::uint64_t element = offset / width;
     const std::uint64_t lane = element % pitch;

@@ -25,7 +25,7 @@ __device__ Word operand(std::uint64_t seed, std::uint64_t index) {
   return static_cast<Word>(pattern_word(~seed, index) | 1U);
 }
 
-/// What the kernels report.
+/// The kernels report this.
 struct Report {
   Wide returned;  ///< sum of all that exchanges gave back
   Wide attempts;  ///< compare-and-swaps tried
@@ -119,7 +119,7 @@ struct WordCheck {
   };
 };
 
-/// What exchanges must have given back, by what the word holds: all that was there and written, less what is left.
+/// Gives what exchanges of a word must have given back: all that was there and written, less what it holds now.
 template <class Word>
 struct ExchangeBalance {
   WordCheck<Word> words;
@@ -176,7 +176,7 @@ constexpr GridNumber atomic_numbers[] = {
 /// work grows with the square.
 constexpr std::uint64_t rivals_per_word = 32;
 
-/// As many of `threads` as the operation bears on so few addresses.
+/// Limits `threads` to those that the operation bears on so few addresses.
 std::uint64_t bearable(const AtomicWork& work, std::uint64_t threads) {
   const bool rivalry = work.operation == AtomicOperation::compare_and_swap;
   return rivalry ? std::min(threads, rivals_per_word * work.addresses) : threads;

@@ -20,11 +20,11 @@ class WarpPieces {
         slot_(sweep.first),
         offset_(first_) {}
 
-  /// How many there are in `repeats` slots.
+  /// Counts the pieces in `repeats` slots.
   [[nodiscard]] __device__ std::uint64_t count(std::uint64_t repeats) const {
     return first_ < whole_ ? repeats * ((whole_ - first_ + step_ - 1) / step_) : 0;
   }
-  /// Of the current piece, in the arena.
+  /// The current piece's offset in the arena.
   [[nodiscard]] __device__ Bytes offset() const { return slot_ * stride_ + offset_; }
   [[nodiscard]] __device__ unsigned bytes() const {
     const Bytes left = whole_ - offset_;

@@ -14,7 +14,7 @@
 
 namespace linkscope::gpu {
 
-/// How a kernel loads and stores: as usual, or asking caches not to keep the lines.
+/// A kernel loads and stores as usual, or asks caches not to keep the lines.
 enum class Access { cached, streaming };
 
 /// Grid::blocks: as many as there are tiles of threads * depth vectors, each block leaving after its own. The hardware
@@ -46,7 +46,7 @@ inline constexpr Parameter blocks_parameter =
     integer("blocks", "blocks of the grid, tuned unless set", 1, most_grid_blocks);
 inline constexpr Parameter threads_parameter =
     integer("threads", "threads per block, a multiple of 128, tuned unless set", 128, 1024);
-/// What grids of blocks and threads alone are tuned by.
+/// Grids of blocks and threads alone are tuned by these.
 inline constexpr GridNumber plain_grid_numbers[] = {{blocks_parameter, &Grid::blocks},
                                                     {threads_parameter, &Grid::threads, 128}};
 
@@ -60,7 +60,8 @@ void add_unlike(std::vector<Grid>& grids, const Grid& grid);
 
 inline constexpr Parameter streaming_parameter =
     integer("streaming", "1: loads and stores that ask caches not to keep the lines, tuned unless set", 0, 1);
-/// Of kernels whose threads stride over the data by the number of all threads, `depth` vectors in flight at a time.
+/// Sweeping kernels are tuned by these: threads stride over the data by the number of all threads, `depth` vectors in
+/// flight at a time.
 inline constexpr GridNumber sweep_numbers[] = {
     {integer("blocks",
              "blocks of the grid, tuned unless set; 0: one for every tile of threads times unroll vectors",
@@ -79,7 +80,7 @@ std::vector<Grid> sweep_grids(int multiprocessors, std::uint64_t useful_threads,
 /// A grid of one_tile_each with the number of its tiles.
 Grid with_a_block_per_tile(Grid grid, std::uint64_t useful_threads);
 
-/// Of bulk copies: one thread of every warp drives a ring of `depth` pieces of shared memory.
+/// Bulk copies are tuned by these: one thread of every warp drives a ring of `depth` pieces of shared memory.
 inline constexpr GridNumber bulk_numbers[] = {
     {blocks_parameter, &Grid::blocks},
     {integer("threads",

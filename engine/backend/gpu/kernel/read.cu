@@ -40,7 +40,7 @@ struct ReadKernels {
   }
 };
 
-/// What read_kernel must have summed after `transfers` from slot 0 on, word by word.
+/// Gives what each word must have added to read_kernel's sum after `transfers` from slot 0 on.
 struct ExpectedWord {
   Sweep sweep;
   std::uint64_t words_per_slot;

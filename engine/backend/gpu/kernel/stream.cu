@@ -8,7 +8,7 @@
 namespace linkscope::gpu {
 namespace {
 
-/// What scale and triad multiply by.
+/// Scale and triad multiply by it.
 constexpr double stream_scalar = 3;
 
 enum class Operation { copy, scale, add, triad };
@@ -28,7 +28,7 @@ constexpr unsigned places_at_once(Operation operation, unsigned unroll) {
   return unroll > 1 ? unroll / arrays_read(operation) : 1;
 }
 
-/// Where b is behind a, both aligned to vectors.
+/// Array b begins so far behind array a; both are aligned to vectors.
 constexpr Bytes second_array(Bytes bytes) { return (bytes + vector_bytes - 1) / vector_bytes * vector_bytes; }
 
 template <Operation operation>
@@ -142,7 +142,7 @@ class StreamCheck final : public SweepCheck {
  private:
   [[nodiscard]] Bytes arrays_bytes() const { return memory().extent() + second_; }
 
-  /// By the device that holds the arrays, as every other fill: no page moves that the measured work did not move.
+  /// The device that holds the arrays fills them, so that no page moves that the measured work did not move.
   void fill_arrays(std::uint64_t seed) const {
     const Buffer& source = *memory().arenas.source;
     const DeviceId& home = source.where().device;

@@ -35,7 +35,7 @@ __device__ void for_each_repeat(const Sweep& sweep, const Visit& visit) {
   }
 }
 
-/// How often so many transfers from slot 0 on have gone through `slot`.
+/// Counts how often so many transfers from slot 0 on have gone through `slot`.
 __device__ inline std::uint64_t times_through(const Sweep& sweep, std::uint64_t slot,
                                               std::uint64_t transfers) {
   return transfers / sweep.slots + (slot < transfers % sweep.slots ? 1 : 0);
@@ -66,7 +66,7 @@ __device__ void for_each_group(const Walk& walk, std::uint64_t items, const Whol
   if (first < items) last(first, walk.step);
 }
 
-/// The same for the vectors of a slot, each thread a worker.
+/// Does the same for the vectors of a slot, each thread a worker.
 template <unsigned unroll, class Whole, class Last>
 __device__ void for_each_group(Order order, std::uint64_t vectors, const Whole& whole, const Last& last) {
   for_each_group<unroll>(walk_of<unroll>(order, threadIdx.x, blockDim.x), vectors, whole, last);

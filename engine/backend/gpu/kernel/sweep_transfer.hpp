@@ -23,7 +23,7 @@ namespace linkscope::gpu {
 /// repeat in turn. tiles: each block takes contiguous pieces of its own, and blockIdx.y says the repeat.
 enum class Order { interleaved, tiles };
 
-/// What a kernel sweeps over: `repeats` slots, from `first` on, round and round.
+/// A kernel sweeps over `repeats` slots, from `first` on, round and round.
 struct Sweep {
   std::byte* source = nullptr;
   std::byte* destination = nullptr;
@@ -36,7 +36,7 @@ struct Sweep {
   Order order = Order::interleaved;
 };
 
-/// Whether all of the flow's memory is the executor's own.
+/// Says whether all of the flow's memory is the executor's own.
 [[nodiscard]] bool is_local(const Flow& flow);
 
 /// A flow's memory as its executor's kernels reach it.
@@ -87,7 +87,7 @@ class SumCheck final : public SweepCheck {
   void arm(std::uint64_t seed) override;
   [[nodiscard]] std::optional<Mismatch> verify(std::uint64_t seed, std::uint64_t transfers) const override;
   [[nodiscard]] Bytes verified_bytes(std::uint64_t transfers) const override;
-  /// Where kernels add what they read.
+  /// Kernels add here what they read.
   [[nodiscard]] std::uint64_t* total() const { return total_.data(); }
 
  private:
@@ -110,7 +110,7 @@ struct SweepLaunch {
   }
 };
 
-/// What a method's transfers are made of.
+/// A method's transfers are made of this.
 struct SweepWork {
   std::shared_ptr<const SweptMemory> memory;
   GridChoice grids;
@@ -126,7 +126,7 @@ struct SweepWork {
 
 /// The caller adds kernels and launch, and a check of its own where copied bytes are not what it leaves.
 SweepWork sweep_work(std::shared_ptr<const SweptMemory> memory, std::uint64_t threads, GridChoice grids);
-/// By grids of sweep_numbers.
+/// Does the same with grids of sweep_numbers.
 SweepWork sweep_work(std::shared_ptr<const SweptMemory> memory, const Flow& flow, std::uint64_t threads);
 /// Contiguous slots of flow.bytes, of which every thread takes 16 at a time, by grids of sweep_numbers.
 SweepWork dense_work(std::shared_ptr<GpuContext> context, const Flow& flow, const Arenas& arenas);

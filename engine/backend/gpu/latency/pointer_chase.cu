@@ -33,7 +33,7 @@ constexpr std::uint64_t share_of_processors = 8;
 /// Rings of up to so many nodes may fit the caches that a launch empties (first-level ones hold about 2000 lines).
 constexpr std::uint64_t most_warmed = 4096;
 
-/// Where the ring is, as the device sees it.
+/// The ring and its place, as the device sees it.
 struct Ring {
   std::byte* base = nullptr;
   Bytes stride = 0;
@@ -53,7 +53,7 @@ struct LayRing {
   }
 };
 
-/// What walks tell: how many ended right and wrong; cycles of those that began with a lap, and of the laps among them.
+/// Walks tell how many of them ended right and wrong; the cycles of those that began with a lap, and of these laps.
 enum Told : unsigned { told_right, told_wrong, told_cycles, told_lap_cycles, all_told };
 
 /// A grid of one thread per multiprocessor, of which one block works: `lap` hops, which come back to the start, and
@@ -78,7 +78,7 @@ __global__ void walk_ring(std::byte* start, const std::byte* expected, std::uint
   atomicAdd(counters + (at == expected ? told_right : told_wrong), Counter{1});
 }
 
-/// What a flow's parameters come to.
+/// A flow's parameters, worked out.
 struct ChaseGeometry {
   Bytes stride;
   std::uint64_t hops;

@@ -19,7 +19,7 @@ struct Scatter {
     return {count, seed, bits};
   }
 
-  /// Of `index` below the count.
+  /// The place of `index`, which is below the count.
   [[nodiscard]] constexpr std::uint64_t place(std::uint64_t index) const {
     if (bits == 0) return index;
     do {
@@ -49,12 +49,12 @@ struct RingOrder {
 
   [[nodiscard]] constexpr std::uint64_t nodes() const { return pieces.count * within.count; }
 
-  /// Of `nodes` places, at least one.
+  /// The ring of `nodes` places, at least one.
   static constexpr RingOrder sequential(std::uint64_t nodes) { return {{}, {nodes, 0, 0}}; }
   static constexpr RingOrder random(std::uint64_t nodes, std::uint64_t seed) {
     return random(nodes, 1, seed);
   }
-  /// Of `pieces` pieces with `nodes` places each.
+  /// The ring of `pieces` pieces with `nodes` places each.
   static constexpr RingOrder random(std::uint64_t nodes, std::uint64_t pieces, std::uint64_t seed) {
     return {pieces > 1 ? Scatter::over(pieces, ~seed) : Scatter{}, Scatter::over(nodes, seed)};
   }

@@ -24,7 +24,7 @@ enum class Advice {
 /// "read-mostly+accessed-by" -> the two; nothing of an empty text. Throws Error{bad_input} for an unknown word.
 [[nodiscard]] std::set<Advice> parse_advice(std::string_view text);
 
-/// Whether this vendor has all of it.
+/// Says whether this vendor has all of it.
 [[nodiscard]] Support can_advise(const std::set<Advice>& advice);
 
 /// Gives `where`'s advice, and what its placement stands for: bound is a preferred location, and on the host a mapping

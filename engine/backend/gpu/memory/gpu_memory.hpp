@@ -14,7 +14,7 @@ namespace linkscope::gpu {
 
 class GpuContext;
 
-/// What a call is made with, the device being the current one.
+/// A call is made with these; the device is current.
 struct AllocationRequest {
   int device;
   Bytes bytes;  ///< whole units
@@ -37,7 +37,7 @@ class GpuMemory : public Memory {
   GpuMemory(std::shared_ptr<GpuContext> context, const MemorySpec& spec)
       : Memory(spec), context_(std::move(context)) {}
 
-  /// Where there is a GPU.
+  /// Yes where there is a GPU.
   [[nodiscard]] Support available() const override;
   /// What methods allocate and free call for such memory on a device of that kind; none: they do not time it.
   [[nodiscard]] virtual std::optional<RuntimeCalls> runtime_calls(DeviceKind /*where*/) const {
@@ -47,12 +47,12 @@ class GpuMemory : public Memory {
  protected:
   [[nodiscard]] GpuContext& context() const { return *context_; }
   [[nodiscard]] const std::shared_ptr<GpuContext>& shared_context() const { return context_; }
-  /// Whether a GPU's own memory can be placed as `where` says.
+  /// Says whether a GPU's own memory can be placed as `where` says.
   [[nodiscard]] Support lies_on_gpu(const Endpoint& where) const;
   /// A buffer of GPU where.device.index at `address`, which `give_back` frees; touched as `where` says.
   [[nodiscard]] std::unique_ptr<Buffer> device_buffer(const Endpoint& where, Bytes bytes, std::byte* address,
                                                       std::function<void(std::byte*)> give_back) const;
-  /// Whether page-locked memory can be placed as `where` says.
+  /// Says whether page-locked memory can be placed as `where` says.
   [[nodiscard]] Support can_pin(const Endpoint& where) const;
 
  private:

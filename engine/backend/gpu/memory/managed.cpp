@@ -45,7 +45,7 @@ class ManagedMemory final : public GpuMemory {
     }
     return Support::yes();
   }
-  /// Not where nothing binds it: see Memory.
+  /// Pages that nothing binds keep a history: see Memory.
   [[nodiscard]] bool reusable(const Endpoint& where) const override {
     return where.placement == Placement::bound;
   }

@@ -1,4 +1,4 @@
-// What one plain call of the runtime gives on the host or on a GPU, a row for each kind; and the list of all memories.
+// Memory that one plain call of the runtime gives, a row for each kind; and the list of all memories.
 #include "backend/gpu/memory/memories.hpp"
 
 #include <optional>

@@ -20,7 +20,7 @@ std::unique_ptr<GpuMemory> device_memory(std::shared_ptr<GpuContext> context);
 /// AMD's memory that is coherent while kernels run.
 std::unique_ptr<GpuMemory> fine_grained_memory(std::shared_ptr<GpuContext> context);
 
-/// What a library gets that pins memory its caller allocated.
+/// A library gets such memory where it pins what its caller allocated.
 std::unique_ptr<GpuMemory> registered_memory(std::shared_ptr<GpuContext> context);
 
 /// Placement::bound: the system is asked to keep the pages at the endpoint's device (a preferred location; a host
@@ -37,8 +37,8 @@ inline constexpr RuntimeCalls managed_calls{allocate_managed, free_plain};
 /// peer access to the device.
 std::unique_ptr<GpuMemory> pool_memory(std::shared_ptr<GpuContext> context);
 
-/// Physical memory of one GPU behind a range of addresses of its own (virtual memory management). Peers reach it through
-/// the mapping's own access list, which follows their peer access to the device.
+/// Physical memory of one GPU behind a range of addresses of its own (virtual memory management). Peers reach it
+/// through the mapping's own access list, which follows their peer access to the device.
 std::unique_ptr<GpuMemory> vmm_memory(std::shared_ptr<GpuContext> context);
 
 /// Stands for the host's memory of the same name. Placement::first_touch by a GPU asks that its kernels can load and

@@ -8,7 +8,7 @@
 namespace linkscope::gpu {
 namespace {
 
-/// What a range holds: whole vectors first, then the bytes behind them, each an item.
+/// A range holds whole vectors first, then the bytes behind them; each is an item.
 struct PatternItems {
   std::byte* address;
   Bytes length;
@@ -25,7 +25,7 @@ struct PatternItems {
   [[nodiscard]] __device__ Vector* vector(std::uint64_t item) const {
     return reinterpret_cast<Vector*>(address) + item;
   }
-  /// Of an item behind the vectors.
+  /// The offset of an item behind the vectors.
   [[nodiscard]] __device__ Bytes offset(std::uint64_t item) const {
     return item + vectors * (vector_bytes - 1);
   }

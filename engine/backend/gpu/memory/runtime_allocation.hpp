@@ -17,7 +17,7 @@ namespace linkscope::gpu {
 
 class GpuContext;
 
-/// What becomes of blocks that were given back to a pool between starts.
+/// Says what becomes of blocks between starts that were given back to a pool.
 enum class PoolKeeps {
   blocks,   ///< the next start gets them again, as in a program that allocates in a loop
   nothing,  ///< the stream is synchronised, which makes the pool (by default) give them back to the device
@@ -32,7 +32,7 @@ using RuntimeCallTable = std::map<std::pair<std::string_view, DeviceKind>, Runti
                                                                     int device, const RuntimeCalls& calls,
                                                                     std::string memory, Bytes bytes,
                                                                     PoolKeeps keeps = PoolKeeps::blocks);
-/// What a runtime's code means where `what` was asked for: Fault::no_memory or Fault::broken.
+/// The error of a runtime's code where `what` was asked for: Fault::no_memory or Fault::broken.
 [[nodiscard]] Error runtime_failure(int code, const std::string& what);
 
 }  // namespace linkscope::gpu

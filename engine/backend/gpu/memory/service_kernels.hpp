@@ -1,4 +1,4 @@
-// What kernels that fill and check memory are made of. Included by .cu files only.
+// The parts of kernels that fill and check memory. Included by .cu files only.
 #pragma once
 
 #include <algorithm>
@@ -16,7 +16,7 @@ using vendor::Vector;
 
 static_assert(sizeof(Vector) == vector_bytes);
 
-/// What a check says of an item that is as it should be.
+/// A check says this of an item that is as it should be.
 inline constexpr Bytes no_bad = ~Bytes{0};
 
 __device__ inline std::uint64_t thread_index() {
@@ -40,7 +40,7 @@ __device__ inline Bytes first_difference(std::uint64_t found, std::uint64_t expe
   const std::uint64_t bits = found ^ expected;
   return bits == 0 ? sizeof bits : static_cast<Bytes>(__ffsll(static_cast<long long>(bits)) - 1) / 8;
 }
-/// The same for a vector and the two words that it should hold.
+/// Does the same for a vector and the two words that it should hold.
 __device__ inline Bytes first_difference(const Vector& found, std::uint64_t low, std::uint64_t high) {
   const Bytes in_low = first_difference(low_word(found), low);
   return in_low < sizeof low ? in_low : sizeof low + first_difference(high_word(found), high);

@@ -11,7 +11,7 @@
 namespace linkscope::gpu {
 namespace {
 
-/// What the driver answered, and to which call.
+/// The driver's answer, and the call that it answered.
 struct MappingAnswer {
   gpuError_t status;
   const char* call;
