@@ -31,6 +31,7 @@ struct Series {
   Stop stopped = Stop::precision;
   std::vector<Sample> kept_waiting;  ///< do not count: their threads waited for CPUs
   bool all_count = false;            ///< those too, because there are hardly others
+  Repeats full_length;               ///< repeats before samples were shortened; empty: they were not
   std::size_t load_ended = 0;        ///< starts that do not count: their load ended before what was measured
 
   /// Returns remarks on the figures of the measured flow that `before` others precede.
@@ -65,7 +66,7 @@ class CaseMeasurement {
     options_.point_budget_s = std::min(options_.point_budget_s, regime.point_budget_s);
     for (const MeasuredFlow& flow : flows)
       if (flow.measured()) least_target_ = std::max(least_target_, flow.facts().min_sample_s);
-    target_ = std::max(least_target_, regime.min_sample_s);
+    target_ = full_target_ = std::max(least_target_, regime.min_sample_s);
   }
 
   CaseResult run();
@@ -78,7 +79,7 @@ class CaseMeasurement {
   Series sample(Repeats repeats);
   [[nodiscard]] bool plan_again(const Sample& sample, Repeats& repeats, Planning& planning) const;
   [[nodiscard]] bool put_aside(const Sample& sample, Repeats& repeats, Series& series, Seconds spent);
-  void shorten(Repeats& repeats);
+  void shorten(Repeats& repeats, Series& series);
   void add(Sample sample, Series& series) const;
   void start_singly(const Repeats& repeats);
   [[nodiscard]] static Interference interference_of(const Series& series);
@@ -97,7 +98,8 @@ class CaseMeasurement {
   Sampler sampler_;
   SamplingOptions options_;  ///< the run's, within the case's own budget
   Seconds least_target_;     ///< what a sample must last to be of use
-  Seconds target_ = 0;       ///< what it shall last
+  Seconds full_target_ = 0;  ///< what it shall last
+  Seconds target_ = 0;       ///< what it lasts, while threads lose their CPUs
 };
 
 CaseResult CaseMeasurement::run() {
@@ -261,9 +263,9 @@ void CaseMeasurement::add(Sample sample, Series& series) const {
   series.samples.push_back(std::move(sample));
 }
 
-/// Leaves a sample out whose threads waited for CPUs that the machine had given to others; the next ones are shorter,
-/// as far as the run allows, and so more likely to keep theirs. Where most wait all the same, it is how this machine
-/// is, and all count.
+/// Leaves a sample out whose threads waited for CPUs that the machine had given to others; the next ones are shorter, as
+/// far as the run allows, and so more likely to keep theirs. Where most wait all the same, it is how this machine is, and
+/// all count: those of full length, of which a wait is the smallest share.
 bool CaseMeasurement::put_aside(const Sample& sample, Repeats& repeats, Series& series, Seconds spent) {
   if (series.all_count || !sample.kept_waiting()) return false;
   const bool few = series.samples.size() < options_.fewest_in_budget;
@@ -271,16 +273,23 @@ bool CaseMeasurement::put_aside(const Sample& sample, Repeats& repeats, Series& 
                      (few && spent >= most_overrun * options_.point_budget_s);
   if (!series.all_count) {
     series.kept_waiting.push_back(sample);
-    if (regime_.load == Load::once && target_ > least_target_) shorten(repeats);
+    if (regime_.load == Load::once && target_ > least_target_) shorten(repeats, series);
     return true;
   }
-  for (Sample& before : series.kept_waiting) add(std::move(before), series);
-  series.kept_waiting.clear();
+  const std::vector<Sample> before = std::exchange(series.kept_waiting, {});
+  if (!series.full_length.empty()) {
+    target_ = full_target_;
+    repeats = series.full_length;
+    series.restart();
+    return true;
+  }
+  for (const Sample& one : before) add(one, series);
   return false;
 }
 
-void CaseMeasurement::shorten(Repeats& repeats) {
+void CaseMeasurement::shorten(Repeats& repeats, Series& series) {
   constexpr std::uint64_t parts = 4;
+  if (series.full_length.empty()) series.full_length = repeats;
   target_ = std::max(target_ / static_cast<double>(parts), least_target_);
   for (std::uint64_t& count : repeats) count = std::max<std::uint64_t>(count / parts, 1);
 }

@@ -320,6 +320,15 @@ TEST_F(MeasureCase, WhereLongSamplesWaitForCpusShorterOnesAreTaken) {
   EXPECT_NEAR(result.flows[0].seconds.median, 10e-6, 1e-9);
 }
 
+TEST_F(MeasureCase, WhereShorterSamplesWaitTooThoseOfFullLengthCount) {
+  FakeTransfer transfer(10e-6);
+  transfer.interference = [] { return Interference{4e-3, 0, 1}; };
+  regime.min_sample_s = 5e-3;
+  const CaseResult result = run({measured(transfer)});
+  EXPECT_EQ(result.kept_waiting, 0U);
+  EXPECT_EQ(result.flows[0].repeats, 500U);
+}
+
 TEST_F(MeasureCase, WhereTheMachineAlwaysLendsItsCpusAllSamplesCount) {
   FakeTransfer transfer(10e-6);
   transfer.interference = [] { return Interference{40e-6, 0, 1}; };
