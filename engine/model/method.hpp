@@ -2,14 +2,11 @@
 #pragma once
 
 #include <functional>
-#include <map>
 #include <memory>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "base/error.hpp"
 #include "base/units.hpp"
 #include "model/buffer.hpp"
 #include "model/flow.hpp"
@@ -71,8 +68,6 @@ struct MethodSpec {
   MethodTraits traits = {};
 };
 
-class ClassMethod;
-
 /// A way in which bytes move: a row of the catalog, with the functions that carry it out. They capture the context that
 /// they need, and are the same in every process but for available() and supports(), which speak of this one.
 struct Method {
@@ -107,8 +102,6 @@ struct Method {
   /// Where the parts are that assemble() makes ready.
   Reach assembled_reach = Reach::processes;
 
-  std::shared_ptr<const ClassMethod> origin = {};  ///< of as_row()'s, for tests
-
   [[nodiscard]] std::string_view name() const { return spec.name; }
   [[nodiscard]] std::string_view summary() const { return spec.summary; }
   [[nodiscard]] const MethodTraits& traits() const { return spec.traits; }
@@ -130,92 +123,5 @@ struct Method {
     return std::make_unique<SinglePart>(prepare(flow, own.front().arenas));
   }
 };
-
-/// A method as a class, for those that are no rows yet (as_row()).
-class ClassMethod {
- public:
-  explicit ClassMethod(const MethodSpec& spec) : spec_(spec) {}
-  virtual ~ClassMethod() = default;
-  ClassMethod(const ClassMethod&) = delete;
-  ClassMethod& operator=(const ClassMethod&) = delete;
-  [[nodiscard]] const MethodSpec& spec() const { return spec_; }
-  [[nodiscard]] std::string_view name() const { return spec_.name; }
-  [[nodiscard]] std::string_view summary() const { return spec_.summary; }
-  [[nodiscard]] const MethodTraits& traits() const { return spec_.traits; }
-  [[nodiscard]] Quantity quantity() const { return spec_.quantity; }
-  /// Of this flow, where a parameter decides (a ping-pong is a latency, a window of messages a bandwidth).
-  [[nodiscard]] virtual Quantity quantity_of(const Flow& /*flow*/) const { return quantity(); }
-  /// Parameter name -> one line on its meaning and default.
-  [[nodiscard]] virtual std::map<std::string, std::string> parameters() const { return {}; }
-  [[nodiscard]] virtual Support available() const = 0;
-  [[nodiscard]] virtual Support supports(const Flow& flow) const = 0;
-  /// Whether it takes a flow that it supports in this case: by its clock, beside its other flows. The same in every
-  /// process.
-  [[nodiscard]] virtual Support supports_in(const Flow& /*flow*/, const Case& /*wanted*/) const {
-    return Support::yes();
-  }
-  /// Bytes of memory over which one transfer spreads at either end: more than its payload where that is strided;
-  /// 0 where it needs none, or allocates what it needs: `arenas` then holds no buffers.
-  [[nodiscard]] virtual Bytes footprint(const Flow& flow) const { return flow.bytes; }
-  /// Bytes from one slot of a rotated flow to the next: less than footprint() where slots can be in one another's gaps.
-  [[nodiscard]] virtual Bytes slot_stride(const Flow& flow) const { return footprint(flow); }
-  /// Whether its flows have members (a collective) or ends in several processes: what plans may ask of it.
-  [[nodiscard]] virtual Reach reach() const { return Reach::process; }
-  /// Who does what of a flow: the executor all of it, unless the method says otherwise. The same in every process.
-  [[nodiscard]] virtual std::vector<FlowPart> parts(const Flow& flow) const {
-    return {{flow.rank, flow.executor, flow.source, flow.destination, Timing::timed}};
-  }
-  /// Makes this process's parts ready; `own` may be empty. The arenas outlive the prepared parts.
-  [[nodiscard]] virtual std::unique_ptr<PreparedParts> assemble(const Flow& flow,
-                                                                const std::vector<LocalPart>& own) const {
-    return std::make_unique<SinglePart>(prepare(flow, own.front().arenas));
-  }
-  /// Makes a flow of one part ready to run. Nothing allocated here is inside a measured span. `arenas` outlives the
-  /// transfer. Methods that write assemble() need none.
-  [[nodiscard]] virtual std::unique_ptr<Transfer> prepare(const Flow& flow, const Arenas& arenas) const = 0;
-  /// Bytes through which a rotated flow on these ends must cycle so that no cache serves it
-  /// (at least twice the largest cache that could); 0: rotating makes no sense for this method.
-  [[nodiscard]] virtual Bytes rotation_bytes(const Flow& /*flow*/) const { return 0; }
-
- private:
-  MethodSpec spec_;
-};
-
-/// A method whose flows have several parts, mostly in several processes. It writes parts() and assemble().
-class MultiPartMethod : public ClassMethod {
- public:
-  using ClassMethod::ClassMethod;
-
-  [[nodiscard]] Reach reach() const final { return Reach::processes; }
-  /// Throws Error{broken}: no flow of it has one part.
-  [[nodiscard]] std::unique_ptr<Transfer> prepare(const Flow& flow, const Arenas& /*arenas*/) const final {
-    throw Error(Fault::broken, flow.method + " has several parts: assemble() makes them ready");
-  }
-};
-
-/// The row of a class.
-[[nodiscard]] inline Method as_row(std::shared_ptr<const ClassMethod> method) {
-  const auto texts = std::make_shared<const std::map<std::string, std::string>>(method->parameters());
-  Method row{.spec = method->spec(),
-             .parameters = {},
-             .available = [method, texts] { return method->available(); },
-             .supports = [method](const Flow& flow) { return method->supports(flow); },
-             .supports_in = [method](const Flow& flow,
-                                     const Case& wanted) { return method->supports_in(flow, wanted); },
-             .quantity_of = [method](const Flow& flow) { return method->quantity_of(flow); },
-             .footprint = [method](const Flow& flow) { return method->footprint(flow); },
-             .slot_stride = [method](const Flow& flow) { return method->slot_stride(flow); },
-             .rotation_bytes = [method](const Flow& flow) { return method->rotation_bytes(flow); }};
-  for (const auto& [name, meaning] : *texts) row.parameters.push_back(text(name, meaning));
-  row.origin = method;
-  row.parts = [method](const Flow& flow) { return method->parts(flow); };
-  if (method->reach() == Reach::process)
-    row.prepare = [method](const Flow& flow, const Arenas& arenas) { return method->prepare(flow, arenas); };
-  else
-    row.assemble = [method](const Flow& flow, const std::vector<LocalPart>& own) {
-      return method->assemble(flow, own);
-    };
-  return row;
-}
 
 }  // namespace linkscope

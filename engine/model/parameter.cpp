@@ -89,18 +89,4 @@ std::optional<std::int64_t> Parameters::given_index(const Parameter& parameter) 
   return std::find(all.begin(), all.end(), *value) - all.begin();
 }
 
-std::int64_t Parameters::number(const std::string& name, std::int64_t otherwise) const {
-  const auto given = values_.find(name);
-  if (given == values_.end()) return otherwise;
-  const auto value = whole_number(given->second);
-  if (!value)
-    throw Error(Fault::bad_input, "parameter " + name + ": '" + given->second + "' is not a whole number");
-  return *value;
-}
-
-std::string Parameters::word(const std::string& name, const std::string& otherwise) const {
-  const auto given = values_.find(name);
-  return given == values_.end() ? otherwise : given->second;
-}
-
 }  // namespace linkscope

@@ -83,10 +83,6 @@ class Parameters {
   /// The text that the plan sets.
   [[nodiscard]] std::optional<std::string> given_text(const Parameter& parameter) const;
 
-  /// By name, for methods that have no table yet.
-  [[nodiscard]] std::int64_t number(const std::string& name, std::int64_t otherwise) const;
-  [[nodiscard]] std::string word(const std::string& name, const std::string& otherwise) const;
-
  private:
   [[nodiscard]] std::optional<std::int64_t> given_index(const Parameter& parameter) const;
 

@@ -339,7 +339,7 @@ TEST_F(CopyForms, BetweenTwoGpusDeliverWhoeverDrivesThem) {
     for (const int executor : {0, 1}) {
       const Flow here = between_gpus(base, executor);
       if (const std::string reason = refusal(here); !reason.empty()) {
-        EXPECT_EQ(here.parameters.word("api", ""), "batch") << here.method << ": " << reason;
+        EXPECT_EQ(here.parameters.all().at("api"), "batch") << here.method << ": " << reason;
         continue;
       }
       const Prepared prepared = prepare(here, 2);

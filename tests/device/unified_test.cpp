@@ -122,7 +122,8 @@ TEST_F(Unified, TransfersFindADamagedWord) {
     Prepared prepared = prepare(wanted);
     prepared.transfer->arm(seed);
     // Of a read the damage comes before, of all else after the transfer. Byte 65536 is one that all of them visit.
-    const bool before = wanted.method != "prefetch" && wanted.parameters.word("access", "read") == "read";
+    const bool before = wanted.method != "prefetch" &&
+                        wanted.parameters.given_text(text("access", "")).value_or("read") == "read";
     if (wanted.method == "fault-chase") continue;  // a damaged pointer is a wild one
     if (before) prepared.source->poison(65536, 8);
     start(*prepared.transfer, 1);

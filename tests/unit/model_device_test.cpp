@@ -21,16 +21,5 @@ TEST(DeviceId, RejectsAnythingElse) {
   }
 }
 
-TEST(Parameters, NumbersAndWords) {
-  Parameters parameters;
-  parameters.set("threads", "4");
-  parameters.set("peer_access", "off");
-  EXPECT_EQ(parameters.number("threads", 1), 4);
-  EXPECT_EQ(parameters.number("hops", 7), 7);
-  EXPECT_EQ(parameters.word("peer_access", "on"), "off");
-  EXPECT_EQ(parameters.word("other", "on"), "on");
-  EXPECT_THROW(static_cast<void>(parameters.number("peer_access", 0)), Error);
-}
-
 }  // namespace
 }  // namespace linkscope

@@ -35,8 +35,8 @@ TEST(ParsePlan, ReadsEverything) {
   EXPECT_EQ(flow.source->first_touch.text(), "numa:1");
   EXPECT_EQ(flow.destination->placement, Placement::bound);
   EXPECT_EQ(flow.destination->first_touch, flow.destination->device);
-  EXPECT_EQ(flow.parameters.number("threads", 1), 2);
-  EXPECT_EQ(flow.parameters.word("peer_access", ""), "off");
+  EXPECT_EQ(flow.parameters.all().at("threads"), "2");
+  EXPECT_EQ(flow.parameters.all().at("peer_access"), "off");
   EXPECT_EQ(flow.tuning_group, "g");
   EXPECT_EQ(wanted.flows.at(1).role, Role::background);
   EXPECT_FALSE(wanted.flows.at(1).destination);
