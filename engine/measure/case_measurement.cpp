@@ -18,7 +18,6 @@ constexpr double long_enough = 0.9;     // share of the wanted length that a sam
 constexpr double far_too_long = 4;
 constexpr double background_slack = 0.8;    // background flows repeat 30 % more often than they must
 constexpr std::size_t most_discarded = 10;  // more than there are samples that count
-constexpr double most_overrun = 3;          // of the budget, while samples are left out
 constexpr int most_plans = 4;               // made while sampling
 constexpr int single_transfers = 3;         // that are checked one by one
 constexpr int single_starts = 4;       // of one transfer each, by which repeats that do nothing are found
@@ -31,7 +30,6 @@ struct Series {
   Stop stopped = Stop::precision;
   std::vector<Sample> kept_waiting;  ///< do not count: their threads waited for CPUs
   bool all_count = false;            ///< those too, because there are hardly others
-  Repeats full_length;               ///< repeats before samples were shortened; empty: they were not
   std::size_t load_ended = 0;        ///< starts that do not count: their load ended before what was measured
 
   /// Returns remarks on the figures of the measured flow that `before` others precede.
@@ -62,11 +60,10 @@ class CaseMeasurement {
         regime_(regime),
         sampler_(gate, flows, regime),
         options_(session.options),
-        least_target_(std::max(session.options.min_sample_s, sampler_.resolution())) {
+        target_(std::max({session.options.min_sample_s, regime.min_sample_s, sampler_.resolution()})) {
     options_.point_budget_s = std::min(options_.point_budget_s, regime.point_budget_s);
     for (const MeasuredFlow& flow : flows)
-      if (flow.measured()) least_target_ = std::max(least_target_, flow.facts().min_sample_s);
-    target_ = full_target_ = std::max(least_target_, regime.min_sample_s);
+      if (flow.measured()) target_ = std::max(target_, flow.facts().min_sample_s);
   }
 
   CaseResult run();
@@ -78,8 +75,7 @@ class CaseMeasurement {
   Repeats warm_up();
   Series sample(Repeats repeats);
   [[nodiscard]] bool plan_again(const Sample& sample, Repeats& repeats, Planning& planning) const;
-  [[nodiscard]] bool put_aside(const Sample& sample, Repeats& repeats, Series& series, Seconds spent);
-  void shorten(Repeats& repeats, Series& series);
+  [[nodiscard]] bool put_aside(const Sample& sample, Series& series, Seconds spent) const;
   void add(Sample sample, Series& series) const;
   void start_singly(const Repeats& repeats);
   [[nodiscard]] static Interference interference_of(const Series& series);
@@ -97,9 +93,7 @@ class CaseMeasurement {
   Regime regime_;
   Sampler sampler_;
   SamplingOptions options_;  ///< the run's, within the case's own budget
-  Seconds least_target_;     ///< what a sample must last to be of use
-  Seconds full_target_ = 0;  ///< what it shall last
-  Seconds target_ = 0;       ///< what it lasts, while threads lose their CPUs
+  Seconds target_;
 };
 
 CaseResult CaseMeasurement::run() {
@@ -263,35 +257,20 @@ void CaseMeasurement::add(Sample sample, Series& series) const {
   series.samples.push_back(std::move(sample));
 }
 
-/// Leaves a sample out whose threads waited for CPUs that the machine had given to others; the next ones are shorter, as
-/// far as the run allows, and so more likely to keep theirs. Where most wait all the same, it is how this machine is, and
-/// all count: those of full length, of which a wait is the smallest share.
-bool CaseMeasurement::put_aside(const Sample& sample, Repeats& repeats, Series& series, Seconds spent) {
+/// Leaves a sample out whose threads waited for CPUs that the machine had given to others. Where that is so of
+/// most, it is how this machine is, and all count.
+bool CaseMeasurement::put_aside(const Sample& sample, Series& series, Seconds spent) const {
   if (series.all_count || !sample.kept_waiting()) return false;
   const bool few = series.samples.size() < options_.fewest_in_budget;
   series.all_count = series.kept_waiting.size() >= series.samples.size() + most_discarded ||
-                     (few && spent >= most_overrun * options_.point_budget_s);
+                     (few && spent >= options_.point_budget_s);
   if (!series.all_count) {
     series.kept_waiting.push_back(sample);
-    if (regime_.load == Load::once && target_ > least_target_) shorten(repeats, series);
     return true;
   }
-  const std::vector<Sample> before = std::exchange(series.kept_waiting, {});
-  if (!series.full_length.empty()) {
-    target_ = full_target_;
-    repeats = series.full_length;
-    series.restart();
-    return true;
-  }
-  for (const Sample& one : before) add(one, series);
+  for (Sample& before : series.kept_waiting) add(std::move(before), series);
+  series.kept_waiting.clear();
   return false;
-}
-
-void CaseMeasurement::shorten(Repeats& repeats, Series& series) {
-  constexpr std::uint64_t parts = 4;
-  if (series.full_length.empty()) series.full_length = repeats;
-  target_ = std::max(target_ / static_cast<double>(parts), least_target_);
-  for (std::uint64_t& count : repeats) count = std::max<std::uint64_t>(count / parts, 1);
 }
 
 Series CaseMeasurement::sample(Repeats repeats) {
@@ -308,7 +287,7 @@ Series CaseMeasurement::sample(Repeats repeats) {
       keep_load_up(sample, repeats);
       continue;
     }
-    if (!put_aside(sample, repeats, series, spent)) {
+    if (!put_aside(sample, series, spent)) {
       if (plan_again(sample, repeats, planning)) {
         series.restart();
       } else {

@@ -308,27 +308,6 @@ TEST_F(MeasureCase, SamplesWhoseThreadsWaitedForCpusDoNotCountAndAreCounted) {
   EXPECT_EQ(result.interference.switches, 0U) << "of those that count";
 }
 
-TEST_F(MeasureCase, WhereLongSamplesWaitForCpusShorterOnesAreTaken) {
-  FakeTransfer transfer(10e-6);
-  transfer.interference = [this] {
-    return gate.held[0].repeats > 100 ? Interference{4e-3, 4e-3, 1} : Interference{};
-  };
-  regime.min_sample_s = 5e-3;
-  const CaseResult result = run({measured(transfer)});
-  EXPECT_GE(result.kept_waiting, 1U);
-  EXPECT_LE(result.flows[0].repeats, 100U);
-  EXPECT_NEAR(result.flows[0].seconds.median, 10e-6, 1e-9);
-}
-
-TEST_F(MeasureCase, WhereShorterSamplesWaitTooThoseOfFullLengthCount) {
-  FakeTransfer transfer(10e-6);
-  transfer.interference = [] { return Interference{4e-3, 0, 1}; };
-  regime.min_sample_s = 5e-3;
-  const CaseResult result = run({measured(transfer)});
-  EXPECT_EQ(result.kept_waiting, 0U);
-  EXPECT_EQ(result.flows[0].repeats, 500U);
-}
-
 TEST_F(MeasureCase, WhereTheMachineAlwaysLendsItsCpusAllSamplesCount) {
   FakeTransfer transfer(10e-6);
   transfer.interference = [] { return Interference{40e-6, 0, 1}; };

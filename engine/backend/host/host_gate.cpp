@@ -194,9 +194,6 @@ std::vector<Span> HostGate::collect() {
       if (runner->get() != first) span.interference.switches += own.interference.switches;
     }
     span.interference.apart = last_start - span.start;
-    // Without a roll call, a thread that begins late has waited for its CPU before its own account begins.
-    if (first->policy == SpinPolicy::spin_first)
-      span.interference.waited = std::max(span.interference.waited, span.interference.apart);
     lane->transfer->count(lane->repeats + lane->tail);
     spans.push_back(span);
     ended.push_back(lane->transfer);
