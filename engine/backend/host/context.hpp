@@ -17,6 +17,9 @@ namespace linkscope::host {
 /// Tells whether CPUs load and store memory of a device that is no NUMA node; who knows the device gives it.
 using Reach = std::function<Support(const Endpoint&)>;
 
+/// The arenas of a copy between CPUs' memories, which share what HostContext::rotation_bytes() says.
+inline constexpr Bytes both_ends = 2;
+
 /// Lives as long as any buffer or transfer made with it (they hold it, or a gpu context that holds it).
 class HostContext {
  public:
@@ -37,8 +40,9 @@ class HostContext {
   void widen(Reach reach) { reaches_.push_back(std::move(reach)); }
   /// Bytes of the largest last-level caches among the given NUMA nodes.
   [[nodiscard]] Bytes largest_cache(std::initializer_list<DeviceId> devices) const;
-  /// Bytes through which CPU copies on the given NUMA nodes must cycle so that no cache serves them: eight times the
-  /// last-level caches of all of them, as far as a sixteenth of the memory that this process may take reaches.
+  /// Bytes through which CPUs' work on the given NUMA nodes must cycle so that no cache serves it, in all its arenas
+  /// together: eight times the last-level caches of all of them, as far as a sixteenth of the memory that this process
+  /// may take reaches.
   [[nodiscard]] Bytes rotation_bytes(const std::set<DeviceId>& devices) const;
 
  private:

@@ -46,7 +46,8 @@ Method memcpy_copy(const std::shared_ptr<HostContext>& context) {
     return flow.parameters.number(non_temporal) == 1 ? can_store_non_temporal() : Support::yes();
   };
   row.rotation_bytes = [context](const Flow& flow) {
-    return context->rotation_bytes({flow.executor, flow.source->device, flow.destination->device});
+    return context->rotation_bytes({flow.executor, flow.source->device, flow.destination->device}) /
+           both_ends;
   };
   row.prepare = [=](const Flow& flow, const Arenas& arenas) {
     const bool streaming = flow.parameters.number(non_temporal) == 1;

@@ -71,7 +71,7 @@ Method shm_copy(const std::shared_ptr<HostContext>& context) {
                                                                            : Quantity::bandwidth;
   };
   row.rotation_bytes = [context](const Flow& flow) {
-    return context->rotation_bytes({flow.source->device, flow.destination->device});
+    return context->rotation_bytes({flow.source->device, flow.destination->device}) / both_ends;
   };
   row.parts = parts_of;
   row.assemble = assemble;
