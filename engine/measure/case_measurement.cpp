@@ -23,6 +23,43 @@ constexpr int single_transfers = 3;         // that are checked one by one
 constexpr int single_starts = 4;       // of one transfer each, by which repeats that do nothing are found
 constexpr double shortest_series = 8;  // samples for which the budget must be enough
 
+/// What has run since the pass began: repeated transfers, which are checked but for those that accumulate, or one,
+/// which is checked of those that accumulate or are collective (TransferFacts).
+enum class Checked { repeated, single };
+
+/// One pass: constructing it arms every flow with a seed of its own; finish() checks them.
+class VerifiedPass {
+ public:
+  VerifiedPass(const std::vector<MeasuredFlow>& flows, std::uint64_t& next_seed) : flows_(&flows) {
+    // All are drawn before anything can fail: the processes of a run must stay in step.
+    for (std::size_t i = 0; i < flows.size(); ++i) seeds_.push_back(next_seed++);
+    for (std::size_t i = 0; i < flows.size(); ++i) {
+      flows[i].each_part([&](Transfer& part) { part.arm(seeds_[i]); });
+    }
+  }
+
+  /// Bytes compared. Throws Error{mismatch} naming the flow and what was wrong first.
+  [[nodiscard]] Bytes finish(Checked which) const {
+    Bytes compared = 0;
+    for (std::size_t i = 0; i < flows_->size(); ++i) {
+      (*flows_)[i].each_part([&](const Transfer& part) {
+        const TransferFacts& facts = part.facts();
+        const bool checked =
+            which == Checked::repeated ? !facts.accumulates : facts.accumulates || facts.collective;
+        if (!checked) return;
+        if (const auto mismatch = part.verify(seeds_[i]))
+          throw Error(Fault::mismatch, place_of(*flows_, i) + mismatch->what);
+        compared += part.verified_bytes();
+      });
+    }
+    return compared;
+  }
+
+ private:
+  const std::vector<MeasuredFlow>* flows_;
+  std::vector<std::uint64_t> seeds_;
+};
+
 /// Samples of one case and why they ended.
 struct Series {
   std::vector<Sample> samples;
@@ -128,7 +165,7 @@ CaseResult CaseMeasurement::run() {
 
 VerifiedPass CaseMeasurement::armed() {
   std::optional<VerifiedPass> pass;
-  session_.collective_try([&] { pass.emplace(flows_, session_.seeds); });
+  session_.collective_try([&] { pass.emplace(flows_, session_.next_seed); });
   return *std::move(pass);
 }
 

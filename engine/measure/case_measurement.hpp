@@ -1,6 +1,7 @@
 // Measures one case: tunes, warms up, samples, verifies.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <optional>
 #include <string>
@@ -12,7 +13,6 @@
 #include "measure/statistics.hpp"
 #include "measure/stopping.hpp"
 #include "measure/tuner.hpp"
-#include "measure/verifier.hpp"
 #include "model/flow.hpp"
 #include "model/transfer.hpp"
 
@@ -23,7 +23,8 @@ struct MeasurementSession {
   SamplingOptions options;
   std::function<Seconds()>
       now;  ///< wall clock that budgets are counted by; the same in every process of a run
-  SeedSource seeds{1};
+  /// Of the next pass of a flow. None repeats in a process, so that no pass and no flow can pass on another's data.
+  std::uint64_t next_seed = 1;
   TuningCache tuned;
   /// Carries out a step that every process of a run takes; where one fails, all throw what that one threw.
   std::function<void(const std::function<void()>&)> collective_try = [](const std::function<void()>& step) {

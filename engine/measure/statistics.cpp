@@ -3,15 +3,10 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <numbers>
 #include <numeric>
 
 namespace linkscope {
-
-double Stats::half_width() const {
-  return median > 0 ? (high - low) / 2 / median : std::numeric_limits<double>::infinity();
-}
 
 std::size_t median_interval_order(std::size_t n) {
   if (n < fewest_for_interval) return 1;

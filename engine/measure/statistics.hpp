@@ -18,9 +18,6 @@ struct Stats {
   double p95 = 0;
   double p99 = 0;
   double max = 0;
-
-  /// Half the interval relative to the median.
-  [[nodiscard]] double half_width() const;
 };
 
 /// Fewest samples for which two order statistics enclose the median with 95 % confidence (1 - 2 / 2^6 = 96.9

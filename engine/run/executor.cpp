@@ -55,7 +55,7 @@ Executor::Executor(const Backend& backend, Plan& plan, const Environment& enviro
       gate_(backend.gate.get()),
       pool_(host_limit(plan), takes_host_memory),
       assembler_(*backend.gate, consensus_, pool_),
-      session_{plan.sampling, steady_seconds, SeedSource(environment.first_seed), plan.tuned} {
+      session_{plan.sampling, steady_seconds, environment.first_seed, plan.tuned} {
   if (group.size() == 1) return;
   gate_ = &group_gate_;
   session_.now = [this] { return group_gate_.agreed_now(); };

@@ -159,7 +159,7 @@ Found measure(Planted planted, Stated stated, InPlace place = InPlace::out) {
     flow.parts.push_back({all.back().get()});
   }
   ThreadsGate gate(arrangement);
-  MeasurementSession session{{}, steady_seconds, SeedSource(1), {}};
+  MeasurementSession session{{}, steady_seconds, 1, {}};
   session.options.max_samples = 4;
   session.options.min_sample_s = 0.005;  // many calls
   session.options.point_budget_s = 0.1;

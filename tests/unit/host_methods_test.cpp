@@ -144,7 +144,7 @@ TEST_F(HostMethods, ATransferThatDoesNothingOrCarriesOldDataIsFoundAmongRepeats)
     const auto destination = pageable_->allocate(here(), slots * 4096);
     for (const auto fault : {none, every_third_does_nothing, carries_what_was_there_first}) {
       Faulty transfer(flow, {source.get(), destination.get(), rotation}, fault);
-      MeasurementSession session{{}, steady_seconds, SeedSource(1), {}};
+      MeasurementSession session{{}, steady_seconds, 1, {}};
       const std::vector<MeasuredFlow> flows{
           {{{&transfer}}, 4096, Role::measured, Quantity::bandwidth, "", {}}};
       const auto measure = [&] {

@@ -18,7 +18,7 @@ MeasuredFlow background(FakeTransfer& transfer) {
 
 struct MeasureCase : testing::Test {
   FakeGate gate;
-  MeasurementSession session{{}, [this] { return gate.now; }, SeedSource(1), {}};
+  MeasurementSession session{{}, [this] { return gate.now; }, 1, {}};
   Regime regime;
 
   CaseResult run(const std::vector<MeasuredFlow>& flows, Cache cache = Cache::rotated,

@@ -9,7 +9,7 @@ namespace {
 
 std::uint64_t repeats_on(Clock clock, Seconds min_sample_s) {
   FakeGate gate;
-  MeasurementSession session{{}, [&] { return gate.now; }, SeedSource(1), {}};
+  MeasurementSession session{{}, [&] { return gate.now; }, 1, {}};
   session.options.min_sample_s = min_sample_s;
   FakeTransfer transfer(10e-6);
   transfer.own_facts().max_repeats = 4;  // a queue that holds four, and calls that wait for nothing

@@ -72,7 +72,6 @@ TEST(Summarise, TakesAnyOrder) {
   EXPECT_DOUBLE_EQ(stats.mean, 5);
   EXPECT_DOUBLE_EQ(stats.min, 1);
   EXPECT_DOUBLE_EQ(stats.max, 9);
-  EXPECT_DOUBLE_EQ(stats.half_width(), 0.6);
 }
 
 }  // namespace
