@@ -37,10 +37,10 @@ std::string Fields::text(const std::string& name, const std::string& otherwise) 
   return find(name) == nullptr ? otherwise : text(name);
 }
 
-std::string Fields::word(const std::string& name, std::initializer_list<const char*> allowed,
-                         const std::optional<std::string>& otherwise) {
-  const std::string value = otherwise ? text(name, *otherwise) : text(name);
-  if (std::find(allowed.begin(), allowed.end(), value) != allowed.end()) return value;
+std::size_t Fields::place_of_word(const std::string& name, std::initializer_list<const char*> allowed) {
+  const std::string value = text(name);
+  const auto* const found = std::find(allowed.begin(), allowed.end(), value);
+  if (found != allowed.end()) return static_cast<std::size_t>(found - allowed.begin());
   std::string choices;
   for (const char* choice : allowed) choices += (choices.empty() ? "" : ", ") + std::string(choice);
   reject(name, "'" + value + "' is none of " + choices);

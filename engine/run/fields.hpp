@@ -6,6 +6,8 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <type_traits>
+#include <vector>
 
 #include "record/json_lines.hpp"
 
@@ -19,15 +21,27 @@ class Fields {
 
   [[nodiscard]] std::string text(const std::string& name);
   [[nodiscard]] std::string text(const std::string& name, const std::string& otherwise);
-  /// One of `allowed`, `otherwise` where the member is missing.
-  [[nodiscard]] std::string word(const std::string& name, std::initializer_list<const char*> allowed,
-                                 const std::optional<std::string>& otherwise = std::nullopt);
+  /// The enumerator with the place that the member's word has among `allowed`; `otherwise` where it is missing.
+  template <class Enumerator>
+  [[nodiscard]] Enumerator choice(const std::string& name, std::initializer_list<const char*> allowed,
+                                  const std::optional<Enumerator>& otherwise = std::nullopt) {
+    if (otherwise && find(name) == nullptr) return *otherwise;
+    return static_cast<Enumerator>(place_of_word(name, allowed));
+  }
   [[nodiscard]] std::uint64_t count(const std::string& name, std::uint64_t least,
                                     const std::optional<std::uint64_t>& otherwise = std::nullopt);
   [[nodiscard]] double number(const std::string& name, const std::optional<double>& otherwise = std::nullopt);
   /// The member, which must be there and be an array or an object.
   [[nodiscard]] const Json& array(const std::string& name);
   [[nodiscard]] const Json& object(const std::string& name);
+  /// What `read` makes of each entry of an array and of its place.
+  template <class Read>
+  [[nodiscard]] auto entries(const std::string& name, const Read& read) {
+    std::vector<std::invoke_result_t<const Read&, const Json&, const std::string&>> all;
+    for (const Json& entry : array(name))
+      all.push_back(read(entry, place_ + "." + name + "[" + std::to_string(all.size()) + "]"));
+    return all;
+  }
   /// The member, whatever it is; null where it is missing.
   [[nodiscard]] const Json* find(const std::string& name);
 
@@ -38,6 +52,8 @@ class Fields {
   [[nodiscard]] const std::string& place() const { return place_; }
 
  private:
+  [[nodiscard]] std::size_t place_of_word(const std::string& name,
+                                          std::initializer_list<const char*> allowed);
   [[nodiscard]] const Json& require(const std::string& name);
 
   const Json* object_;

@@ -7,7 +7,6 @@
 
 #include "base/error.hpp"
 #include "run/fields.hpp"
-#include "run/schedule_field.hpp"
 
 namespace linkscope {
 namespace {
@@ -30,8 +29,7 @@ Endpoint read_endpoint(const Json& json, const std::string& place) {
   Endpoint endpoint;
   endpoint.device = read_device(fields, "device");
   endpoint.memory = fields.text("memory");
-  const std::string placement = fields.word("placement", {"bound", "first-touch"}, "bound");
-  endpoint.placement = placement == "bound" ? Placement::bound : Placement::first_touch;
+  endpoint.placement = fields.choice<Placement>("placement", {"bound", "first-touch"}, Placement::bound);
   endpoint.first_touch = read_device(fields, "first_touch", endpoint.device);
   endpoint.advice = fields.text("advice", "");
   endpoint.rank = read_rank(fields);
@@ -46,12 +44,7 @@ std::optional<Endpoint> read_end(Fields& flow, const std::string& name) {
 }
 
 std::vector<Endpoint> read_endpoints(Fields& flow, const std::string& name) {
-  std::vector<Endpoint> all;
-  if (flow.find(name) == nullptr) return all;
-  for (const Json& json : flow.array(name)) {
-    all.push_back(read_endpoint(json, flow.place() + "." + name + "[" + std::to_string(all.size()) + "]"));
-  }
-  return all;
+  return flow.find(name) == nullptr ? std::vector<Endpoint>{} : flow.entries(name, read_endpoint);
 }
 
 std::vector<Endpoint> read_members(Fields& flow) {
@@ -94,28 +87,11 @@ Flow read_flow(const Json& json, const std::string& place) {
   flow.executor = read_device(fields, "executor");
   flow.rank = read_rank(fields);
   flow.bytes = fields.count("bytes", 0);
-  flow.role = fields.word("role", {"measured", "background"}, "measured") == "measured" ? Role::measured
-                                                                                        : Role::background;
+  flow.role = fields.choice<Role>("role", {"measured", "background"}, Role::measured);
   flow.parameters = read_parameters(fields);
   flow.tuning_group = fields.text("tuning_group", "");
   fields.finish();
   return flow;
-}
-
-Clock read_clock(Fields& fields) {
-  const std::string word = fields.word("clock", {"device", "host", "batch"});
-  if (word == "device") return Clock::device;
-  return word == "host" ? Clock::host : Clock::batch;
-}
-
-Cache read_cache(Fields& fields) {
-  const std::string word = fields.word("cache", {"warm", "rotated", "flushed"}, "rotated");
-  if (word == "warm") return Cache::warm;
-  return word == "rotated" ? Cache::rotated : Cache::flushed;
-}
-
-Load read_load(Fields& fields) {
-  return fields.word("load", {"once", "sustained"}, "once") == "once" ? Load::once : Load::sustained;
 }
 
 double positive(Fields& fields, const std::string& name, double otherwise) {
@@ -136,9 +112,9 @@ Case read_case(const Json& json, std::size_t index) {
   Fields fields(json, place);
   Case wanted;
   wanted.id = fields.text("id");
-  wanted.regime.clock = read_clock(fields);
-  wanted.regime.cache = read_cache(fields);
-  wanted.regime.load = read_load(fields);
+  wanted.regime.clock = fields.choice<Clock>("clock", {"device", "host", "batch"});
+  wanted.regime.cache = fields.choice<Cache>("cache", {"warm", "rotated", "flushed"}, Cache::rotated);
+  wanted.regime.load = fields.choice<Load>("load", {"once", "sustained"}, Load::once);
   wanted.regime.min_sample_s = fields.number("min_sample_s", 0);
   if (wanted.regime.min_sample_s < 0) fields.reject("min_sample_s", "must not be negative");
   wanted.regime.point_budget_s = positive(fields, "point_budget_s", wanted.regime.point_budget_s);

@@ -1,5 +1,4 @@
-#include "run/schedule_field.hpp"
-
+// Reads the schedule of a flow (schema/plan.schema.json: schedule).
 #include <cstdint>
 #include <limits>
 #include <utility>
@@ -7,15 +6,12 @@
 
 #include "base/error.hpp"
 #include "run/fields.hpp"
+#include "run/plan.hpp"
 
 namespace linkscope {
 namespace {
 
 constexpr Bytes largest_message = Bytes{1} << 50U;
-
-std::string entry(const std::string& place, const std::string& name, std::size_t index) {
-  return place + "." + name + "[" + std::to_string(index) + "]";
-}
 
 /// An array of `width` whole numbers; of any length where that is 0.
 std::vector<std::uint64_t> read_numbers(const Json& json, const std::string& place, std::size_t width) {
@@ -55,7 +51,7 @@ HaloExchange read_halo(const Json& json, const std::string& place) {
   HaloExchange halo;
   halo.fields = read_ints(fields.array("fields"), place + ".fields");
   halo.depth = read_int(fields.count("depth", 1), place);
-  halo.axis = fields.word("axis", {"x", "y"}) == "x" ? GridAxis::x : GridAxis::y;
+  halo.axis = fields.choice<GridAxis>("axis", {"x", "y"});
   fields.finish();
   return halo;
 }
@@ -63,21 +59,13 @@ HaloExchange read_halo(const Json& json, const std::string& place) {
 SmallCollective read_collective(const Json& json, const std::string& place) {
   Fields fields(json, place);
   SmallCollective one;
-  const bool barrier = fields.word("collective", {"all-reduce", "barrier"}) == "barrier";
-  const std::string type = fields.word("type", {"int32", "int64", "float64"}, "float64");
-  one.type = type == "int32" ? NumberType::int32 : type == "int64" ? NumberType::int64 : NumberType::float64;
-  const std::string reduction = fields.word("reduction", {"sum", "min", "max"}, "sum");
-  one.reduction = reduction == "sum" ? ReduceOp::sum : reduction == "min" ? ReduceOp::min : ReduceOp::max;
+  const bool barrier = fields.choice<bool>("collective", {"all-reduce", "barrier"});
+  one.type = fields.choice<NumberType>("type", {"int32", "int64", "float64"}, NumberType::float64);
+  one.reduction = fields.choice<ReduceOp>("reduction", {"sum", "min", "max"}, ReduceOp::sum);
   one.count = read_int(fields.count("count", 1, 1), place);
   if (barrier) one.count = 0;
   fields.finish();
   return one;
-}
-
-Termination read_termination(Fields& fields) {
-  const std::string word = fields.word("termination", {"none", "blocking", "non-blocking"}, "none");
-  if (word == "none") return Termination::none;
-  return word == "blocking" ? Termination::blocking : Termination::non_blocking;
 }
 
 Phase read_phase(const Json& json, const std::string& place) {
@@ -87,16 +75,12 @@ Phase read_phase(const Json& json, const std::string& place) {
   phase.every = fields.count("every", 1, 1);
   phase.gap_s = fields.number("gap_s", 0);
   if (!(phase.gap_s >= 0 && phase.gap_s <= 3600)) fields.reject("gap_s", "must be 0 to 3600 seconds");
-  const Json& messages = fields.array("messages");
-  for (std::size_t i = 0; i < messages.size(); ++i)
-    phase.messages.push_back(read_message(messages[i], entry(place, "messages", i)));
+  phase.messages = fields.entries("messages", read_message);
   if (const Json* halo = fields.find("halo"); halo != nullptr) phase.halo = read_halo(*halo, place + ".halo");
-  phase.termination = read_termination(fields);
-  if (fields.find("collectives") != nullptr) {
-    const Json& collectives = fields.array("collectives");
-    for (std::size_t i = 0; i < collectives.size(); ++i)
-      phase.collectives.push_back(read_collective(collectives[i], entry(place, "collectives", i)));
-  }
+  phase.termination =
+      fields.choice<Termination>("termination", {"none", "blocking", "non-blocking"}, Termination::none);
+  if (fields.find("collectives") != nullptr)
+    phase.collectives = fields.entries("collectives", read_collective);
   fields.finish();
   return phase;
 }
@@ -105,9 +89,7 @@ Loop read_loop(const Json& json, const std::string& place) {
   Fields fields(json, place);
   Loop loop;
   loop.repeats = fields.count("repeats", 1, 1);
-  const Json& phases = fields.array("phases");
-  for (std::size_t i = 0; i < phases.size(); ++i)
-    loop.phases.push_back(read_phase(phases[i], entry(place, "phases", i)));
+  loop.phases = fields.entries("phases", read_phase);
   fields.finish();
   return loop;
 }
@@ -133,14 +115,11 @@ CellGrid read_grid(const Json& json, const std::string& place) {
   const std::vector<std::uint64_t> cells = read_numbers(fields.array("cells"), place + ".cells", 2);
   grid.columns = cells[0];
   grid.rows = cells[1];
-  const Json& listed = fields.array("fields");
-  for (std::size_t i = 0; i < listed.size(); ++i)
-    grid.fields.push_back(read_field(listed[i], entry(place, "fields", i)));
-  const Json& chunks = fields.array("chunks");
-  for (std::size_t i = 0; i < chunks.size(); ++i) {
-    const std::vector<std::uint64_t> four = read_numbers(chunks[i], entry(place, "chunks", i), 4);
-    grid.chunks.push_back({four[0], four[1], four[2], four[3]});
-  }
+  grid.fields = fields.entries("fields", read_field);
+  grid.chunks = fields.entries("chunks", [](const Json& chunk, const std::string& at) {
+    const std::vector<std::uint64_t> four = read_numbers(chunk, at, 4);
+    return Chunk{four[0], four[1], four[2], four[3]};
+  });
   fields.finish();
   return grid;
 }
@@ -149,9 +128,7 @@ ParticleDeck read_particles(const Json& json, const std::string& place) {
   Fields fields(json, place);
   ParticleDeck deck;
   deck.stock = read_numbers(fields.array("stock"), place + ".stock", 0);
-  const Json& neighbours = fields.array("neighbours");
-  for (std::size_t i = 0; i < neighbours.size(); ++i)
-    deck.neighbours.push_back(read_ints(neighbours[i], entry(place, "neighbours", i)));
+  deck.neighbours = fields.entries("neighbours", read_ints);
   deck.batch = fields.count("batch", 1);
   fields.finish();
   return deck;
@@ -164,9 +141,7 @@ std::shared_ptr<const Schedule> parse_schedule(const Json& json, const std::stri
   Fields fields(json, place);
   auto schedule = std::make_shared<Schedule>();
   schedule->ranks = static_cast<int>(ranks);
-  const Json& loops = fields.array("loops");
-  for (std::size_t i = 0; i < loops.size(); ++i)
-    schedule->loops.push_back(read_loop(loops[i], entry(place, "loops", i)));
+  schedule->loops = fields.entries("loops", read_loop);
   if (const Json* grid = fields.find("grid"); grid != nullptr)
     schedule->grid = read_grid(*grid, place + ".grid");
   if (const Json* particles = fields.find("particles"); particles != nullptr)
