@@ -7,8 +7,6 @@
 
 #include "backend/fake/fake_copy.hpp"
 #include "backend/host/backend.hpp"
-#include "backend/host/memories.hpp"
-#include "backend/host/methods.hpp"
 #include "backend/mpi/collective.hpp"
 #include "backend/mpi/message.hpp"
 #include "backend/python/methods.hpp"

@@ -13,7 +13,7 @@
 #include "backend/gpu/memory/memories.hpp"
 #include "backend/gpu/memory/runtime_allocation.hpp"
 #include "backend/gpu/packing/gpu_packer.hpp"
-#include "backend/host/memories.hpp"
+#include "backend/host/backend.hpp"
 #include "backend/host/page_mapping.hpp"
 #include "backend/xccl/context.hpp"
 #include "backend/xccl/methods.hpp"

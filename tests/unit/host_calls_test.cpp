@@ -11,8 +11,6 @@
 #include "backend/host/allocation_calls.hpp"
 #include "backend/host/backend.hpp"
 #include "backend/host/first_touch.hpp"
-#include "backend/host/memories.hpp"
-#include "backend/host/methods.hpp"
 #include "backend/host/word_loops.hpp"
 #include "base/error.hpp"
 #include "endpoints.hpp"

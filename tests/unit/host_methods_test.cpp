@@ -8,8 +8,6 @@
 
 #include "backend/host/backend.hpp"
 #include "backend/host/mapped_buffer.hpp"
-#include "backend/host/memories.hpp"
-#include "backend/host/methods.hpp"
 #include "backend/host/slot_transfer.hpp"
 #include "base/error.hpp"
 #include "base/steady_clock.hpp"

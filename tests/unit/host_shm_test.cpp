@@ -9,9 +9,7 @@
 
 #include "backend/host/allocation_calls.hpp"
 #include "backend/host/backend.hpp"
-#include "backend/host/memories.hpp"
 #include "backend/host/memory_file.hpp"
-#include "backend/host/methods.hpp"
 #include "base/boot_id.hpp"
 #include "base/error.hpp"
 #include "endpoints.hpp"

@@ -4,7 +4,7 @@
 #include <limits>
 #include <utility>
 
-#include "backend/host/methods.hpp"
+#include "backend/host/backend.hpp"
 #include "backend/host/page_mapping.hpp"
 
 namespace linkscope::host {

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "backend/host/methods.hpp"
+#include "backend/host/backend.hpp"
 #include "backend/host/slot_transfer.hpp"
 #include "backend/host/word_loops.hpp"
 #include "model/pattern.hpp"

@@ -5,7 +5,7 @@
 #include <string>
 
 #include "backend/host/allocation_calls.hpp"
-#include "backend/host/methods.hpp"
+#include "backend/host/backend.hpp"
 #include "backend/host/slot_transfer.hpp"
 
 namespace linkscope::host {

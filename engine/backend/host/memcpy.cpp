@@ -1,7 +1,7 @@
 // memcpy: the C library's copy, by one or more CPU threads.
 #include <cstring>
 
-#include "backend/host/methods.hpp"
+#include "backend/host/backend.hpp"
 #include "backend/host/slot_transfer.hpp"
 #include "backend/host/word_loops.hpp"
 

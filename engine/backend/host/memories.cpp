@@ -1,4 +1,4 @@
-#include "backend/host/memories.hpp"
+#include "backend/host/backend.hpp"
 
 #include <algorithm>
 #include <utility>

@@ -4,9 +4,9 @@
 #include <limits>
 #include <optional>
 
+#include "backend/host/backend.hpp"
 #include "backend/host/chase_order.hpp"
 #include "backend/host/host_transfer.hpp"
-#include "backend/host/methods.hpp"
 #include "base/error.hpp"
 
 namespace linkscope::host {

@@ -1,5 +1,5 @@
 // shm-copy: messages between two processes of a host, copied by the CPU straight into the receiver's memory.
-#include "backend/host/methods.hpp"
+#include "backend/host/backend.hpp"
 #include "backend/host/shm_transfer.hpp"
 
 namespace linkscope::host {
