@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "backend/host/affinity.hpp"
+#include "backend/host/topology.hpp"
 #include "base/error.hpp"
 #include "comm/bootstrap.hpp"
 #include "run/bound_case.hpp"

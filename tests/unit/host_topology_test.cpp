@@ -7,7 +7,6 @@
 #include <cstdio>
 #include <fstream>
 
-#include "backend/host/affinity.hpp"
 #include "backend/host/context.hpp"
 #include "backend/host/memory_room.hpp"
 #include "backend/host/sysfs.hpp"

@@ -6,7 +6,7 @@
 #include <array>
 #include <cstring>
 
-#include "backend/host/cache_flush.hpp"
+#include "backend/host/host_buffer.hpp"
 #include "model/pattern.hpp"
 
 namespace linkscope::host {

@@ -7,6 +7,7 @@
 
 #include "backend/host/workers.hpp"
 #include "model/buffer.hpp"
+#include "model/support.hpp"
 
 namespace linkscope::host {
 
@@ -45,5 +46,11 @@ void fill_pattern(std::byte* at, Bytes length, std::uint64_t seed, std::uint64_t
 /// First byte at which memory differs from that pattern.
 [[nodiscard]] std::optional<Bytes> find_mismatch(const std::byte* at, Bytes length, std::uint64_t seed,
                                                  std::uint64_t first_word);
+
+/// Tells whether this CPU lets a process flush lines, and why not.
+[[nodiscard]] Support can_flush_caches();
+/// Flushes every line that [address, address + length) touches from all caches; has ended when it returns.
+/// Throws Error{unsupported} where can_flush_caches() says no.
+void flush_caches(const std::byte* address, Bytes length);
 
 }  // namespace linkscope::host

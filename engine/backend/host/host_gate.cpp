@@ -11,7 +11,7 @@
 #include <sstream>
 #include <thread>
 
-#include "backend/host/affinity.hpp"
+#include "backend/host/topology.hpp"
 #include "base/error.hpp"
 #include "base/steady_clock.hpp"
 

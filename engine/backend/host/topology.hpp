@@ -1,5 +1,8 @@
-// Topology: NUMA nodes with their CPUs, memory, caches and distances, as this process may use them.
+// Topology: NUMA nodes with their CPUs, memory, caches and distances, as this process may use them; sets of CPUs.
 #pragma once
+
+#include <pthread.h>
+#include <sched.h>
 
 #include <map>
 #include <string>
@@ -44,5 +47,28 @@ class Topology {
   std::string cpu_name_;
   bool virtual_machine_;
 };
+
+/// Holds CPUs of any number: the C library's own type ends at 1,024.
+class CpuSet {
+ public:
+  explicit CpuSet(const std::vector<int>& cpus);
+  /// Returns where the calling thread may run; the kernel leaves out what cgroups forbid. Throws Error{broken}.
+  [[nodiscard]] static CpuSet of_this_thread();
+
+  /// Ascending.
+  [[nodiscard]] std::vector<int> cpus() const;
+  /// Lets `thread` run on these CPUs alone. The system's error code, 0 where it did.
+  [[nodiscard]] int keep(pthread_t thread) const;
+
+ private:
+  CpuSet() = default;
+  [[nodiscard]] std::size_t size() const { return sets_.size() * sizeof(cpu_set_t); }
+
+  std::vector<cpu_set_t> sets_;  // one after another, for the C library's macros that take a size
+};
+
+/// The calling thread and those it starts from now on run on `cpus` alone, as far as this process may use them; where
+/// it may use none of them, everything stays as it is. Topology::read sees the outcome.
+void keep_to(const std::vector<int>& cpus);
 
 }  // namespace linkscope::host

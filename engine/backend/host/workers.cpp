@@ -5,7 +5,7 @@
 #include <string>
 #include <system_error>
 
-#include "backend/host/affinity.hpp"
+#include "backend/host/topology.hpp"
 #include "base/error.hpp"
 
 namespace linkscope::host {

@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "backend/gpu/gpu_method.hpp"
-#include "backend/host/cache_flush.hpp"
+#include "backend/host/host_buffer.hpp"
 #include "base/error.hpp"
 
 namespace linkscope::gpu {
