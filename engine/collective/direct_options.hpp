@@ -19,32 +19,28 @@ namespace parameter {
 inline constexpr Parameter form =
     word("form", "eager|graph|in-kernel",
          "eager: a launch for each call; graph: calls recorded once, launched as a graph; in-kernel: one "
-         "launch makes "
-         "all calls of a start, each member's blocks waiting for the same blocks of the others");
+         "launch makes all calls of a start, each member's blocks waiting for the same blocks of the others");
 inline constexpr Parameter recorded = integer("recorded", "calls that one graph holds", 1, 64, 1);
 /// In the order of Algorithm, behind auto.
 inline constexpr Parameter algorithm =
     word("algorithm",
          "auto|one-shot|two-shot|one-shot-ll|two-shot-ll|one-shot-ll128|two-shot-ll128|two-shot-push|ring",
          "auto: measured; rows number the others from 0 in their order");
-inline constexpr Parameter blocks = integer(
-    "blocks", "blocks of each kernel, all resident at once; measured where not given", 1, most_blocks);
+inline constexpr Parameter blocks =
+    integer("blocks", "blocks of each kernel, all resident at once; measured unless set", 1, most_blocks);
 inline constexpr Parameter threads =
-    integer("threads", "threads per block, a multiple of 32; measured where not given", 32, packet_threads);
+    integer("threads", "threads per block, a multiple of 32; measured unless set", 32, packet_threads);
 inline constexpr Parameter chunk = integer(
-    "chunk",
-    "bytes that two-shot-push and ring store between flags, a multiple of 16; measured where not given",
+    "chunk", "bytes that two-shot-push and ring store between flags, a multiple of 16; measured unless set",
     vector_bytes, MiB);
 /// In the order of DependentLaunch, and measured.
 inline constexpr Parameter dependent_launch =
     optional_word("dependent_launch", "complete|programmatic|early|measured",
-                  "when a call's kernel may start on the GPU, to wait there for the end of the one before "
-                  "it: complete: at that end; "
+                  "when a call's kernel may start on the GPU: complete: at the end of the kernel before it; "
                   "programmatic: when that one has begun; early: when that one has been sent to the GPU; "
-                  "measured: all three; where "
-                  "not given, programmatic if there is such, a launch follows another and each member has a "
-                  "GPU of its own, else "
-                  "complete; rows number them from 0");
+                  "measured: all three are tried; unless set, programmatic if the GPU has it, a launch "
+                  "follows another and each member has a GPU of its own, else complete; rows number them "
+                  "from 0");
 
 }  // namespace parameter
 

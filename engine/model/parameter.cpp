@@ -36,9 +36,31 @@ std::string listed(std::string_view words) {
   return text;
 }
 
+/// From here on a largest number is no limit that a user meets, and is not listed.
+constexpr std::int64_t boundless = std::int64_t{1} << 32U;
+
 std::string values_of(const Parameter& parameter) {
   if (parameter.kind == Parameter::Kind::word) return listed(parameter.words);
-  return std::to_string(parameter.least) + " to " + std::to_string(parameter.most);
+  const std::string least = std::to_string(parameter.least);
+  if (parameter.most >= boundless) return "at least " + least;
+  return least + (parameter.most == parameter.least + 1 ? " or " : " to ") + std::to_string(parameter.most);
+}
+
+bool explains(std::string_view text, std::string_view value) {
+  const std::string entry = std::string(value) + ":";
+  return text.starts_with(entry) || text.find(" " + entry) != std::string_view::npos;
+}
+
+/// Tells whether the text has an entry "value: meaning" for every value, so that a list would repeat them.
+bool explains_all(const Parameter& parameter) {
+  const bool is_word = parameter.kind == Parameter::Kind::word;
+  if (!is_word && parameter.most != parameter.least + 1) return false;
+  std::vector<std::string> values;
+  if (!is_word) values = {std::to_string(parameter.least), std::to_string(parameter.most)};
+  for (const std::string_view word : is_word ? split(parameter.words) : std::vector<std::string_view>{})
+    values.emplace_back(word);
+  return std::all_of(values.begin(), values.end(),
+                     [&](const std::string& value) { return explains(parameter.text, value); });
 }
 
 }  // namespace
@@ -48,6 +70,7 @@ std::string Parameter::objection(const std::string& value) const {
   if (kind == Kind::integer) {
     const auto number = whole_number(value);
     if (!number) return is_not("a whole number");
+    if (*number > most && most >= boundless) return is_not("at most " + std::to_string(most));
     return *number < least || *number > most ? is_not(values_of(*this)) : "";
   }
   if (kind == Kind::text) return "";
@@ -58,7 +81,7 @@ std::string Parameter::objection(const std::string& value) const {
 std::string Parameter::line() const {
   std::string line(text);
   if (kind == Kind::text) return line;
-  line += "; " + values_of(*this);
+  if (!explains_all(*this)) line += "; " + values_of(*this);
   if (!otherwise) return line;
   const bool is_word = kind == Kind::word;
   const auto index = static_cast<std::size_t>(*otherwise);

@@ -44,9 +44,9 @@ struct Region {
 };
 
 inline constexpr Parameter region_shape =
-    text("region", "WIDTHxROWSxPLANES (bytes, rows, planes) of what moves; default: one row of all bytes");
-inline constexpr Parameter region_container =
-    text("in", "WIDTHxROWSxPLANES of the allocation that holds it, at either end; default: the region's own");
+    text("region", "WIDTHxROWSxPLANES (bytes, rows, planes) of what moves; unless set, one row of all bytes");
+inline constexpr Parameter region_container = text(
+    "in", "WIDTHxROWSxPLANES of the allocation that holds it, at either end; unless set, the region's own");
 
 /// The region that a flow moves, and the allocation that holds it, as the parameters say. Throws Error{bad_input} for a shape that is none, one larger than what holds it,
 /// and a payload that is not the flow's.

@@ -13,6 +13,10 @@ constexpr Parameter hops = integer("hops", "loads in a row", 1, 64, 8);
 constexpr Parameter blocks = integer("blocks", "blocks of the grid", 0, 9);
 constexpr Parameter until = word("until", "end|return", "what ends the time");
 constexpr Parameter scope = optional_word("scope", "device|system", "how far an atomic reaches");
+constexpr Parameter order = word("order", "up|down", "up: from the start; down: from the end");
+constexpr Parameter streaming = integer("streaming", "1: past the caches; 0: through them", 0, 1, 0);
+constexpr Parameter reuse = integer("reuse", "1: blocks are taken again", 0, 1, 1);
+constexpr Parameter stride = integer("stride", "bytes between nodes", 8, std::int64_t{1} << 48U, 256);
 constexpr Parameter region = text("region", "rows x columns");
 
 Parameters set(const std::string& name, const std::string& value) {
@@ -26,6 +30,19 @@ TEST(Parameter, SaysWhatItTakes) {
   EXPECT_EQ(blocks.line(), "blocks of the grid; 0 to 9");
   EXPECT_EQ(until.line(), "what ends the time; end or return; default: end");
   EXPECT_EQ(region.line(), "rows x columns");
+  EXPECT_EQ(reuse.line(), "1: blocks are taken again; 0 or 1; default: 1");
+  EXPECT_EQ(stride.line(), "bytes between nodes; at least 8; default: 256");
+}
+
+TEST(Parameter, ListsNoValuesThatItsTextExplains) {
+  EXPECT_EQ(order.line(), "up: from the start; down: from the end; default: up");
+  EXPECT_EQ(streaming.line(), "1: past the caches; 0: through them; default: 0");
+  EXPECT_EQ(order.objection("left"), "'left' is not up or down");
+}
+
+TEST(Parameter, NamesTheLimitThatANumberBreaks) {
+  EXPECT_EQ(stride.objection("7"), "'7' is not at least 8");
+  EXPECT_EQ(stride.objection("281474976710657"), "'281474976710657' is not at most 281474976710656");
 }
 
 TEST(Parameter, ObjectsToAllElse) {

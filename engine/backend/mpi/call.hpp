@@ -56,12 +56,10 @@ using MessageLoop = int (*)(CallArguments& arguments, std::uint64_t first, std::
 inline constexpr Parameter call_parameter =
     word("call", "send|window|both-ways|ping-pong|put|get|put-window|get-window",
          "send: blocking, each answered by an empty message, so the time is until arrival; window: many "
-         "under way, then an "
-         "answer, as osu_bw; both-ways: the same in both directions at once, as osu_bibw, the figure is "
-         "their sum; ping-pong: "
-         "half of a round trip, as osu_latency; put, get: one-sided, each flushed, as osu_put_latency; "
-         "put-window, "
-         "get-window: many, then a flush, as osu_put_bw");
+         "under way, then an answer, as osu_bw; both-ways: windows in both directions at once, whose sum is "
+         "the result, as osu_bibw; ping-pong: half of a round trip, as osu_latency; put: one-sided, each "
+         "flushed, as osu_put_latency; get: one-sided, each flushed, as osu_get_latency; put-window: many, "
+         "then a flush, as osu_put_bw; get-window: many, then a flush, as osu_get_bw");
 inline constexpr Parameter window_parameter =
     integer("window", "messages in flight, for the window calls", 1, 4096, 64);  // osu_bw's
 

@@ -17,7 +17,7 @@ constexpr std::size_t source_part = 0;
 enum class Staged { nowhere, through_host };
 
 constexpr Parameter staging_parameter = word("staging", "none|host",
-                                             "for GPU memory: none, MPI gets the GPU's address; host, "
+                                             "for GPU memory: none: MPI gets the GPU's address; host: "
                                              "linkscope copies the whole message through pinned host "
                                              "memory");
 

@@ -30,9 +30,8 @@ inline constexpr Parameter launch_parameter = word("launch", "one-thread|thread-
                                                    "(nccl-tests -g); thread-per-gpu: one for each (-t)");
 inline constexpr Parameter registered_parameter =
     word("registered", "no|yes",
-         "yes: buffers are registered with the communicator before calls are measured (ncclCommRegister; "
-         "nccl-tests -R "
-         "1), which may then use them in place");
+         "yes: buffers are registered with the communicator (ncclCommRegister; nccl-tests -R 1), which may "
+         "then use them in place");
 
 /// Says whether the library is told of the buffers before calls are measured.
 enum class Registered { no, yes };

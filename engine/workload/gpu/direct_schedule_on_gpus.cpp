@@ -19,7 +19,7 @@ namespace {
 constexpr Parameter order_parameter = word("order", "device|host",
                                            "device: GPUs keep packing and messages in order, by events; "
                                            "host: hosts synchronise them before they say that "
-                                           "a message is there. Ranks on CPUs know none but host");
+                                           "a message is there; ranks on CPUs take host alone");
 constexpr Rotation whole{0, 1};  // memory of messages is used as a whole
 
 /// A rank, and another one that messages go to or come from.

@@ -12,7 +12,7 @@ namespace {
 constexpr std::int64_t most_widths = 1LL << 32U;
 constexpr Bytes largest_span = Bytes{1} << 48U;
 
-constexpr Parameter width = integer("width", "bytes of one access: 1, 2, 4, 8 or 16", 1, 16, 16);
+constexpr Parameter width = integer("width", "bytes of one access, a power of two", 1, 16, 16);
 constexpr Parameter stride = integer("stride", "distance between accesses, in widths", 1, most_widths, 1);
 constexpr Parameter chunk = integer(
     "chunk", "widths in each chunk that a warp takes; unless set, a warp where fill is set, else none", 1,

@@ -133,7 +133,7 @@ struct ExchangeBalance {
 
 constexpr Parameter operation_parameter =
     word("operation", "add|exchange|cas", "what is done; cas: an addition by a loop of compare-and-swaps");
-constexpr Parameter width_parameter = integer("width", "bytes of a word: 4 or 8", 4, 8, 4);
+constexpr Parameter width_parameter = integer("width", "bytes of a word, a multiple of 4", 4, 8, 4);
 constexpr Parameter addresses_parameter = integer(
     "addresses", "words that the operations are spread over, in turn; unless set, one for each operation", 1,
     std::int64_t{1} << 48U);

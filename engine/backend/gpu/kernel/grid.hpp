@@ -68,7 +68,7 @@ inline constexpr GridNumber sweep_numbers[] = {
              one_tile_each, most_grid_blocks),
      &Grid::blocks},
     {threads_parameter, &Grid::threads, 128},
-    {integer("unroll", "16-byte loads in flight per thread: 1, 4, 8 or 12, tuned unless set", 1, 12),
+    {integer("unroll", "16-byte loads in flight per thread, 1 or a multiple of 4, tuned unless set", 1, 12),
      &Grid::depth},
     {streaming_parameter, &Grid::streaming}};
 /// Threads per block that a sweeping kernel of this depth has registers for.
@@ -88,7 +88,7 @@ inline constexpr GridNumber bulk_numbers[] = {
              32, 1024),
      &Grid::threads, 32},
     {integer("stages",
-             "pieces in flight per warp, half of them coming, half leaving: 2, 4, 8 or 16, tuned unless set",
+             "pieces in flight per warp, half of them coming, half leaving, a power of two, tuned unless set",
              2, 16),
      &Grid::depth},
     {integer("stage_bytes", "bytes of one piece, a multiple of 16, tuned unless set", 16, 1U << 20U),

@@ -17,9 +17,8 @@ constexpr unsigned arrays_read(Operation operation) {
   return operation == Operation::add || operation == Operation::triad ? 2 : 1;
 }
 
-constexpr Parameter operation_parameter =
-    word("operation", "copy|scale|add|triad",
-         "copy (c = a), scale (c = 3 a), add (c = a + b) or triad (c = a + 3 b)");
+constexpr Parameter operation_parameter = word(
+    "operation", "copy|scale|add|triad", "copy: c = a; scale: c = 3 a; add: c = a + b; triad: c = a + 3 b");
 
 Operation operation_of(const Flow& flow) { return flow.parameters.choice<Operation>(operation_parameter); }
 

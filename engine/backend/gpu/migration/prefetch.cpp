@@ -14,10 +14,10 @@ namespace {
 constexpr int host_location = -1;
 
 enum class Goal { executor, host };
-constexpr Parameter prefetch_goal =
-    optional_word("to", "executor|host",
-                  "executor: to the GPU that executes; host: to the host; default: host from the executor, "
-                  "else executor");
+constexpr Parameter prefetch_goal = optional_word(
+    "to", "executor|host",
+    "executor: to the GPU that executes; host: to the host; unless set, host from the executor, "
+    "else executor");
 
 Goal goal_of(const Flow& flow) {
   const bool at_executor = flow.source && flow.source->device == flow.executor;
