@@ -27,8 +27,8 @@ Support supports(const Flow& flow) {
                        " in place: members may overwrite what others have yet to load");
   if (shape.accumulates() && options.recorded > 1)
     return Support::no(
-        "all-reduce in place works on its own results: of a graph of several calls none could be checked, "
-        "recorded: 1 can be");
+        "all-reduce in place changes its input: calls of a graph of several cannot be checked; set "
+        "recorded: 1");
   const auto algorithm = named_algorithm(flow.parameters);
   if (!algorithm) return Support::yes();
   std::string reason = no_such(shape, *algorithm);

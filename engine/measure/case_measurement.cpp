@@ -391,8 +391,7 @@ FlowResult CaseMeasurement::flow_result(std::size_t i, const Series& series, con
   result.tried = tuned.tried;
   result.notes = flows_[i].representative().notes();
   if (facts.accumulates)
-    result.notes.emplace_back(
-        "works on its own results: calls of their own were checked, not the repeated ones");
+    result.notes.emplace_back("changes its input: separate calls were checked, not the repeated ones");
   for (const auto& more : {flows_[i].notes, tuned.discarded})
     result.notes.insert(result.notes.end(), more.begin(), more.end());
   if (!flows_[i].measured()) return result;

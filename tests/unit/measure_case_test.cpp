@@ -179,7 +179,7 @@ TEST_F(MeasureCase, WhereTransfersAddUpOnlyThoseMadeOneByOneAreChecked) {
     EXPECT_TRUE(result.flows[0].notes.empty());
     ASSERT_EQ(result.flows[1].notes.size(), 1U);
     EXPECT_EQ(result.flows[1].notes[0],
-              "works on its own results: calls of their own were checked, not the repeated ones");
+              "changes its input: separate calls were checked, not the repeated ones");
   }
   transfer.armed.clear();
   transfer.wrong_in_round = 4;  // the last of those

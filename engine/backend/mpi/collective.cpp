@@ -18,7 +18,7 @@ using Kind = CollectiveKind;
 /// element_type, with what else is to be said of it.
 constexpr Parameter mpi_element_type =
     word(element_type.name, element_type.words,
-         "of the elements; of 16 bits, sums only where MPI, by the mpi.h in use, has the type");
+         "of the elements; sums of 16-bit types need an MPI whose mpi.h has them");
 
 bool adds_up(Kind kind) {
   return kind == Kind::all_reduce || kind == Kind::reduce || kind == Kind::reduce_scatter;

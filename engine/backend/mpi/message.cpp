@@ -173,7 +173,7 @@ std::vector<std::string> EndTransfer::notes() const {
   std::vector<std::string> notes = MpiTransfer::notes();
   if (call_->operations == Operations::both_windows) {
     notes.push_back("both directions together: " + std::to_string(arguments_.depth) +
-                    " messages under way each way, the figure is the sum of the two");
+                    " messages under way each way; the result is the sum of both");
   }
   std::ranges::move(end_.arenas.residences(), std::back_inserter(notes));
   return notes;

@@ -125,7 +125,7 @@ Support supports_collective(const XcclContext& context, const Flow& flow) {
   if (shape.accumulates() && CallOptions::of(flow.parameters).recorded > 1) {
     return Support::no(
         std::string(name_of(shape.kind)) +
-        " in place adds up: of a graph of several calls none could be checked, recorded: 1 can be");
+        " in place changes its input: calls of a graph of several cannot be checked; set recorded: 1");
   }
   RankDevices members = members_of(flow);
   if (members.size() < 2) return Support::no("xccl-collective needs two members or more");

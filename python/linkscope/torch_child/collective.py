@@ -269,7 +269,7 @@ def _check_form(flow: Flow, kind: str, backend: str) -> None:
         raise unsupported("a barrier keeps its caller: it cannot be recorded in a graph")
     if calls > 1 and kind == "reduce":
         raise unsupported(
-            "reduce in place adds up: of a graph of several calls none could be checked, recorded: 1 can be"
+            "reduce in place changes its input: calls of a graph of several cannot be checked; set recorded: 1"
         )
 
 
