@@ -1,3 +1,4 @@
+// The kinds of host memory that the catalog lists: pageable, huge and shm.
 #include "backend/host/backend.hpp"
 
 #include <algorithm>
