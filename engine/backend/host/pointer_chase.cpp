@@ -40,11 +40,11 @@ ChaseShape shape_of(const Flow& flow) {
 
 class HostPointerChaseTransfer final : public HostTransfer {
  public:
-  HostPointerChaseTransfer(const Flow& flow, Buffer& span, WorkerPool& workers)
+  HostPointerChaseTransfer(const Flow& flow, const Arenas& arenas, WorkerPool& workers)
       : HostTransfer(flow.executor.index, 1),
         shape_(shape_of(flow)),
         hops_(static_cast<std::uint64_t>(flow.parameters.number(hops))),
-        span_(span),
+        arenas_(arenas),
         workers_(workers) {
     own_facts().operations = hops_;
   }
@@ -52,21 +52,23 @@ class HostPointerChaseTransfer final : public HostTransfer {
   void arm(std::uint64_t seed) override;
   [[nodiscard]] std::optional<Mismatch> verify(std::uint64_t seed) const override;
   [[nodiscard]] Bytes verified_bytes() const override { return shape_.nodes() * sizeof(Link); }
-  void flush() override { span_.flush(0, shape_.span); }
-  [[nodiscard]] std::vector<std::string> notes() const override;
+  void flush() override { arenas_.source->flush(0, shape_.span); }
+  [[nodiscard]] std::vector<std::string> notes() const override { return arenas_.residences(); }
 
   void perform(unsigned /*part*/, std::uint64_t /*first*/, std::uint64_t repeats) noexcept override {
     at_ = chase(at_, repeats * hops_);
   }
 
  private:
-  [[nodiscard]] std::byte* address(std::uint64_t step) const { return span_.data() + order_->offset(step); }
+  [[nodiscard]] std::byte* address(std::uint64_t step) const {
+    return arenas_.source->data() + order_->offset(step);
+  }
   void link() const;
   [[nodiscard]] std::optional<std::uint64_t> first_damaged() const;
 
   ChaseShape shape_;
   std::uint64_t hops_;
-  Buffer& span_;
+  Arenas arenas_;
   WorkerPool& workers_;
   std::optional<ChaseOrder> order_;  ///< since it was armed
   Link at_ = nullptr;
@@ -115,11 +117,6 @@ std::optional<Mismatch> HostPointerChaseTransfer::verify(std::uint64_t /*seed*/)
   return std::nullopt;
 }
 
-std::vector<std::string> HostPointerChaseTransfer::notes() const {
-  if (const std::string found = span_.residence(); !found.empty()) return {"source: " + found};
-  return {};
-}
-
 }  // namespace
 
 Method host_pointer_chase(const std::shared_ptr<HostContext>& context) {
@@ -140,8 +137,7 @@ Method host_pointer_chase(const std::shared_ptr<HostContext>& context) {
     return Support::yes();
   };
   row.prepare = [context](const Flow& flow, const Arenas& arenas) {
-    return std::make_unique<HostPointerChaseTransfer>(flow, *arenas.source,
-                                                      context->workers(flow.executor.index));
+    return std::make_unique<HostPointerChaseTransfer>(flow, arenas, context->workers(flow.executor.index));
   };
   return row;
 }

@@ -26,45 +26,19 @@ struct ThreadShare {
 /// Share `part` of `bytes` among `parts` threads, cut at multiples of `cut`. Shares differ by one piece at most.
 [[nodiscard]] ThreadShare share_of(Bytes bytes, unsigned part, unsigned parts, Bytes cut);
 
-/// Changes a byte in each of the slots that a start takes next, which it must then have carried. One comparison after
-/// all starts cannot find a transfer that does nothing where others take the same slot, nor one that delivers what the
-/// source held when an earlier one ran.
-class StartCheck {
- public:
-  /// The arenas' buffers outlive it, and the CPU loads and stores them. Without a destination it does nothing.
-  StartCheck(const Arenas& arenas, Bytes bytes);
-
-  /// Before a start whose transfers are counted from `first`; the arenas hold the pattern of `seed`.
-  void change(std::uint64_t seed, std::uint64_t first);
-  /// After the start, once `done` transfers have ended: what a transfer left out. The bytes are as before.
-  [[nodiscard]] std::optional<Mismatch> check(std::uint64_t done);
-  /// The arenas were filled anew.
-  void forget() { changed_.clear(); }
-
- private:
-  struct Changed {
-    Bytes at = 0;
-    std::uint64_t transfer = 0;
-    std::byte held{};     ///< by the pattern
-    std::byte carried{};  ///< what the transfer shall deliver
-    std::byte before{};   ///< in the destination
-  };
-  void put_back();
-
-  Arenas arenas_;
-  Bytes bytes_;
-  std::uint64_t drawn_ = 0;  ///< places
-  std::vector<Changed> changed_;
-};
-
 /// Each thread works on one contiguous share of every slot, cut at cache lines; slot follows slot, round and round.
-/// Derive, and hand sweep() the work on one share.
+/// Derive, and hand sweep() the work on one share. Where it has a destination, each start is checked: one comparison
+/// after all starts cannot find a transfer that does nothing where others take the same slot, nor one that delivers
+/// what the source held when an earlier one ran.
 class SlotTransfer : public HostTransfer {
  public:
+  /// The arenas' buffers outlive it, and the CPU loads and stores them.
   SlotTransfer(const Flow& flow, const Arenas& arenas);
 
   void arm(std::uint64_t seed) override;
+  /// Changes a byte in each of the slots that the start takes next, which it must then have carried.
   void restore() override;
+  /// Throws Error{mismatch} where a transfer of the start left such a byte out. All are as before then.
   void rethrow() override;
   /// Says where the pages of both ends were found.
   [[nodiscard]] std::vector<std::string> notes() const override { return arenas_.residences(); }
@@ -79,6 +53,15 @@ class SlotTransfer : public HostTransfer {
   [[nodiscard]] Bytes bytes() const { return bytes_; }
 
  private:
+  struct Changed {
+    Bytes at = 0;
+    std::uint64_t transfer = 0;
+    std::byte held{};     ///< by the pattern
+    std::byte carried{};  ///< what the transfer shall deliver
+    std::byte before{};   ///< in the destination
+  };
+
+  void put_back();
   /// Keeps repeats of one pass apart: a compiler must assume that it reads and changes all memory.
   static void touch_all_memory() { asm volatile("" ::: "memory"); }
 
@@ -86,7 +69,8 @@ class SlotTransfer : public HostTransfer {
 
   Arenas arenas_;
   Bytes bytes_;
-  StartCheck start_check_;
+  std::uint64_t drawn_ = 0;  ///< places of changed bytes
+  std::vector<Changed> changed_;
 };
 
 template <class Work>
