@@ -101,12 +101,6 @@ constexpr Parameter loads =
 constexpr Parameter stores =
     integer("non_temporal", "1: streaming stores past the caches; 0: ordinary stores", 0, 1, 0);
 
-/// Tells whether threads reach `end`, the one end of the flow, and are there.
-Support accessible(const HostContext& context, const Flow& flow, const Endpoint& end) {
-  const Support reached = context.reachable(end);
-  return reached ? threads_available(context, flow) : reached;
-}
-
 }  // namespace
 
 Method cpu_read(const std::shared_ptr<HostContext>& context) {
@@ -114,7 +108,7 @@ Method cpu_read(const std::shared_ptr<HostContext>& context) {
   row.supports = [context](const Flow& flow) {
     if (!flow.source || flow.destination)
       return Support::no("cpu-read reads a source and has no destination");
-    if (const Support can = accessible(*context, flow, *flow.source); !can) return can;
+    if (const Support can = threads_reach(*context, flow); !can) return can;
     return flow.parameters.number(loads) == 1 ? can_load_non_temporal() : Support::yes();
   };
   row.rotation_bytes = [context](const Flow& flow) {
@@ -132,7 +126,7 @@ Method cpu_write(const std::shared_ptr<HostContext>& context) {
   row.supports = [context](const Flow& flow) {
     if (flow.source || !flow.destination)
       return Support::no("cpu-write has no source and writes a destination");
-    if (const Support can = accessible(*context, flow, *flow.destination); !can) return can;
+    if (const Support can = threads_reach(*context, flow); !can) return can;
     return flow.parameters.number(stores) == 1 ? can_store_non_temporal() : Support::yes();
   };
   row.rotation_bytes = [context](const Flow& flow) {

@@ -3,7 +3,6 @@
 #include <cmath>
 #include <optional>
 #include <utility>
-#include <vector>
 
 #include "base/error.hpp"
 #include "base/steady_clock.hpp"
@@ -18,12 +17,6 @@ int expected_node(const Endpoint& where) {
 }
 
 std::string percent(double share) { return std::to_string(std::lround(share * 100)) + " %"; }
-
-std::string join(const std::vector<std::string>& parts) {
-  std::string text;
-  for (const std::string& part : parts) text += (text.empty() ? "" : "; ") + part;
-  return text;
-}
 
 }  // namespace
 
@@ -81,24 +74,24 @@ double MappedBuffer::huge_share() const {
 }
 
 std::string MappedBuffer::residence() const {
-  std::vector<std::string> parts;
-  if (!remark_.empty()) parts.push_back(remark_);
+  std::string text = remark_;
+  const auto add = [&](const std::string& part) { text += (text.empty() ? "" : "; ") + part; };
   if (context_->topology().nodes().size() > 1) {
     const int node = expected_node(where());
     const PageMapping::Residence found = mapping_.residence(node);
     if (!found.problem.empty()) {
-      parts.push_back("pages not located: " + found.problem);
+      add("pages not located: " + found.problem);
     } else if (found.share < 1) {
-      parts.push_back("only " + percent(found.share) + " of pages on numa:" + std::to_string(node) +
-                      (found.elsewhere < 0 ? "" : ", others on numa:" + std::to_string(found.elsewhere)));
+      add("only " + percent(found.share) + " of pages on numa:" + std::to_string(node) +
+          (found.elsewhere < 0 ? "" : ", others on numa:" + std::to_string(found.elsewhere)));
     }
   }
   if (mapping_.pages() == Pages::huge_tlb) {
-    parts.emplace_back("from the huge page pool");
+    add("from the huge page pool");
   } else if (const double share = huge_share(); share > 0) {
-    parts.push_back(percent(share) + " in transparent huge pages [huge-pages]");
+    add(percent(share) + " in transparent huge pages [huge-pages]");
   }
-  return join(parts);
+  return text;
 }
 
 }  // namespace linkscope::host

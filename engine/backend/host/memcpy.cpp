@@ -39,10 +39,7 @@ Method memcpy_copy(const std::shared_ptr<HostContext>& context) {
   Method row{{"memcpy", "the C library's memcpy by CPU threads"}, {thread_count, non_temporal}};
   row.supports = [=](const Flow& flow) {
     if (!flow.source || !flow.destination) return Support::no("memcpy needs a source and a destination");
-    for (const Endpoint* end : {&*flow.source, &*flow.destination}) {
-      if (const Support reached = context->reachable(*end); !reached) return reached;
-    }
-    if (const Support enough = threads_available(*context, flow); !enough) return enough;
+    if (const Support can = threads_reach(*context, flow); !can) return can;
     return flow.parameters.number(non_temporal) == 1 ? can_store_non_temporal() : Support::yes();
   };
   row.rotation_bytes = [context](const Flow& flow) {
