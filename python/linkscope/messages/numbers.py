@@ -11,7 +11,7 @@ _TIME_UNITS = {"ns": 1e9, "us": 1e6, "ms": 1e3, "s": 1.0}
 _LARGE_CHANGE = 10.0
 """Ratio from which a change is written as a factor."""
 _MOST_CHANGE = 100.0
-"""A larger ratio says what disturbed a method or that it had not begun yet, not how fast it is."""
+"""A larger ratio shows that a method was disturbed, or had not begun yet; its value says nothing."""
 
 
 def number(value: float) -> str:
