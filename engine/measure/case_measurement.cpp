@@ -73,9 +73,11 @@ struct Series {
   [[nodiscard]] std::vector<std::string> warnings_of(std::size_t before) const {
     return rules[std::min(before, rules.size() - 1)].warnings();
   }
+  /// Forgets what was put aside as well: samples of other repeats must not count later.
   void restart() {
     samples.clear();
     rules.clear();
+    kept_waiting.clear();
   }
 };
 

@@ -318,6 +318,23 @@ TEST_F(MeasureCase, WhereTheMachineAlwaysLendsItsCpusAllSamplesCount) {
   EXPECT_NEAR(result.interference.waited, 40e-6, 1e-12);
 }
 
+/// One of two repeats waits and is put aside, before a series of a hundred repeats begins anew.
+TEST_F(MeasureCase, WhatWasPutAsideBeforeRepeatsWerePlannedAgainNeverCounts) {
+  constexpr std::uint64_t of_the_old_plan = 1000;
+  FakeTransfer transfer([this] { return gate.runs <= 4 ? 90e-6 : 1e-6; });
+  std::uint64_t put_aside = 0;
+  transfer.interference = [&] {
+    if (gate.held[0].repeats == 100) return Interference{40e-6, 0, 1};
+    if (gate.runs != 5) return Interference{};
+    ++put_aside;
+    return Interference{40e-6, 0, of_the_old_plan};
+  };
+  const CaseResult result = run({measured(transfer)});
+  ASSERT_EQ(put_aside, 1U);
+  EXPECT_EQ(result.kept_waiting, 0U) << "all wait, so all of the new plan count";
+  EXPECT_EQ(result.interference.switches, result.flows[0].samples_s.size());
+}
+
 TEST_F(MeasureCase, ALatencyBesideABandwidthIsWatchedTooWhicheverComesFirst) {
   session.options.max_samples = 12;
   for (const bool steady_first : {false, true}) {
