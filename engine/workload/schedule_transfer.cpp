@@ -43,9 +43,9 @@ class ScheduleTransfer final : public host::HostTransfer {
   }
 
   [[nodiscard]] host::Worker* own_worker() override { return thread_.worker; }
+  void expect(Clock /*clock*/) override { span_.reset(); }
   /// Called by the thread that starts the flows together: what it throws, the others learn by give_up().
   void perform(unsigned /*part*/, std::uint64_t /*first*/, std::uint64_t repeats) noexcept override {
-    span_.reset();
     if (failure_) return;
     try {
       if (thread_.prepare) thread_.prepare();
@@ -60,7 +60,7 @@ class ScheduleTransfer final : public host::HostTransfer {
       transport_->collective(barrier, nullptr);  // nobody leaves before all have what they wait for
       transfers_ += repeats;
       for (std::size_t part = 0; part < work_parts; ++part) parts_[part] += clock_.seconds()[part];
-      span_ = Span{begin, begin + clock_.counted(), begin + clock_.counted()};
+      if (!span_) span_ = Span{begin, begin + clock_.counted(), begin + clock_.counted()};
     } catch (...) {
       failure_ = std::current_exception();
       transport_->give_up();
@@ -200,7 +200,7 @@ class ScheduleTransfer final : public host::HostTransfer {
   std::vector<std::byte> reduced_;
   bool checked_ = false;
   std::optional<std::string> wrong_;
-  std::optional<Span> span_;
+  std::optional<Span> span_;  ///< of this start's measured repeats: a tail may follow them
   std::exception_ptr failure_;
   std::uint64_t transfers_ = 0;  ///< timed since arm()
   std::vector<Seconds> parts_;   ///< of those

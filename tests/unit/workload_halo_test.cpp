@@ -112,6 +112,17 @@ INSTANTIATE_TEST_SUITE_P(Grids, HaloTest,
                          testing::Values(std::pair{2, 1}, std::pair{1, 2}, std::pair{2, 2}, std::pair{3, 2},
                                          std::pair{1, 4}));
 
+TEST(ScheduleTail, TheSpanIsThatOfTheMeasuredRepeats) {
+  Ranks ranks(halo(2, 1));
+  ranks.run(3);
+  const Span measured = ranks.transfer(0).counted({});
+  ranks.go_on(1);
+  const Span with_tail = ranks.transfer(0).counted({});
+  EXPECT_GT(measured.length(), 0);
+  EXPECT_EQ(with_tail.start, measured.start);
+  EXPECT_EQ(with_tail.end, measured.end);
+}
+
 TEST(HaloFaultTest, AWordThatIsPackedWronglyIsNamedByPhaseFieldAndCell) {
   Ranks ranks(halo(2, 1), [](int rank) -> std::unique_ptr<Packer> {
     if (rank == 0) return std::make_unique<DamagingPacker>(0);

@@ -68,7 +68,14 @@ class RanksBy {
 
   /// Arms and carries out `repeats` transfers in all ranks at once.
   void run(std::uint64_t repeats = 1) {
-    for (const auto& one : transfers_) one->arm(7);
+    for (const auto& one : transfers_) {
+      one->arm(7);
+      one->expect(Clock::host);
+    }
+    go_on(repeats);
+  }
+  /// Carries out more of them in the same start.
+  void go_on(std::uint64_t repeats) {
     std::vector<std::thread> threads;
     for (const auto& one : transfers_) threads.emplace_back([&one, repeats] { one->perform(0, 0, repeats); });
     for (std::thread& thread : threads) thread.join();
