@@ -22,15 +22,12 @@ double whole_up(double count) { return std::ceil(count * (1 - 1e-6)); }
 double clamp_repeats(double repeats) { return std::clamp(repeats, 1.0, most_repeats); }
 
 /// Tells whether all measured flows are of one group. Kernels on one GPU that wait for one another look unequal.
-bool of_one_group(const std::vector<RateEstimate>& rate_estimates) {
-  const auto is_measured = [](const RateEstimate& rate_estimate) {
-    return rate_estimate.role == Role::measured;
-  };
-  const auto first = std::find_if(rate_estimates.begin(), rate_estimates.end(), is_measured);
-  return !first->group.empty() &&
-         std::all_of(first, rate_estimates.end(), [&](const RateEstimate& rate_estimate) {
-           return !is_measured(rate_estimate) || rate_estimate.group == first->group;
-         });
+bool of_one_group(const std::vector<RateEstimate>& estimates) {
+  const auto is_measured = [](const RateEstimate& one) { return one.role == Role::measured; };
+  const auto first = std::find_if(estimates.begin(), estimates.end(), is_measured);
+  return !first->group.empty() && std::all_of(first, estimates.end(), [&](const RateEstimate& one) {
+    return !is_measured(one) || one.group == first->group;
+  });
 }
 
 /// Largest relative difference of a flow's total time from the slowest flow's when that repeats `base` times.
@@ -60,20 +57,19 @@ double balanced_base(const std::vector<Seconds>& times, Seconds slowest, double 
 }
 
 /// The longest sample that every flow can fill, all running at their own rate.
-Seconds longest_possible(const std::vector<RateEstimate>& rate_estimates) {
+Seconds longest_possible(const std::vector<RateEstimate>& estimates) {
   Seconds longest = std::numeric_limits<Seconds>::infinity();
-  for (const RateEstimate& rate_estimate : rate_estimates) {
-    const double margin = rate_estimate.role == Role::background ? background_margin : 1.0;
-    const Seconds full =
-        static_cast<double>(rate_estimate.max_repeats) * std::max(rate_estimate.per_transfer, shortest);
+  for (const RateEstimate& one : estimates) {
+    const double margin = one.role == Role::background ? background_margin : 1.0;
+    const Seconds full = static_cast<double>(one.max_repeats) * std::max(one.per_transfer, shortest);
     longest = std::min(longest, full / margin);
   }
   return longest;
 }
 
-void equalise_groups(std::vector<RateEstimate>& rate_estimates) {
-  for (RateEstimate& one : rate_estimates) {
-    for (const RateEstimate& other : rate_estimates) {
+void equalise_groups(std::vector<RateEstimate>& estimates) {
+  for (RateEstimate& one : estimates) {
+    for (const RateEstimate& other : estimates) {
       if (!one.same_group(other)) continue;
       one.per_transfer = std::max(one.per_transfer, other.per_transfer);
       one.max_repeats = std::min(one.max_repeats, other.max_repeats);
@@ -96,27 +92,25 @@ Seconds per_transfer_of(const TimedRepeats& last, const std::optional<TimedRepea
   return std::max(slope, simple(last) / most_growth);
 }
 
-Repeats plan_repeats(std::vector<RateEstimate> rate_estimates, Seconds target) {
-  equalise_groups(rate_estimates);
+Repeats plan_repeats(std::vector<RateEstimate> estimates, Seconds target) {
+  equalise_groups(estimates);
   std::vector<Seconds> measured;
-  for (const RateEstimate& rate_estimate : rate_estimates) {
-    if (rate_estimate.role == Role::measured)
-      measured.push_back(std::max(rate_estimate.per_transfer, shortest));
+  for (const RateEstimate& one : estimates) {
+    if (one.role == Role::measured) measured.push_back(std::max(one.per_transfer, shortest));
   }
   const auto [fastest, slowest] = std::minmax_element(measured.begin(), measured.end());
-  const bool equal = of_one_group(rate_estimates) || *fastest >= alike * *slowest;
+  const bool equal = of_one_group(estimates) || *fastest >= alike * *slowest;
   const double least = clamp_repeats(whole_up(target / *slowest));
   const double wanted = equal ? least : balanced_base(measured, *slowest, least);
-  const double base =
-      std::max(1.0, std::min(wanted, std::floor(longest_possible(rate_estimates) / *slowest)));
+  const double base = std::max(1.0, std::min(wanted, std::floor(longest_possible(estimates) / *slowest)));
   const Seconds length = base * *slowest;
 
   Repeats repeats;
-  for (const RateEstimate& rate_estimate : rate_estimates) {
-    const Seconds time = std::max(rate_estimate.per_transfer, shortest);
+  for (const RateEstimate& one : estimates) {
+    const Seconds time = std::max(one.per_transfer, shortest);
     double count = equal ? base : std::round(length / time);
-    if (rate_estimate.role == Role::background) count = whole_up(background_margin * length / time);
-    repeats.push_back(std::min(static_cast<std::uint64_t>(clamp_repeats(count)), rate_estimate.max_repeats));
+    if (one.role == Role::background) count = whole_up(background_margin * length / time);
+    repeats.push_back(std::min(static_cast<std::uint64_t>(clamp_repeats(count)), one.max_repeats));
   }
   return repeats;
 }

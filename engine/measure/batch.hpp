@@ -49,6 +49,6 @@ struct TimedRepeats {
 /// - Flows that must repeat alike do so at the rate of the slowest of them.
 /// - Background flows repeat until they outlast the measured ones by 30 %.
 /// - Where a flow cannot repeat that often, the whole sample becomes shorter.
-Repeats plan_repeats(std::vector<RateEstimate> rate_estimates, Seconds target);
+Repeats plan_repeats(std::vector<RateEstimate> estimates, Seconds target);
 
 }  // namespace linkscope
