@@ -13,6 +13,9 @@ inline constexpr Bytes KiB = 1024;
 inline constexpr Bytes MiB = 1024 * KiB;
 inline constexpr Bytes GiB = 1024 * MiB;
 
+/// `bytes` in whole multiples of `unit`, the last one filled up.
+constexpr Bytes round_up(Bytes bytes, Bytes unit) { return (bytes + unit - 1) / unit * unit; }
+
 /// Decimal GB/s of `bytes` moved in `seconds`.
 constexpr double gbps(Bytes bytes, Seconds seconds) { return static_cast<double>(bytes) / seconds * 1e-9; }
 

@@ -18,10 +18,7 @@ constexpr Bytes vector_bytes = 16;               // what GPUs' threads move at a
 constexpr Bytes largest_flow = Bytes{1} << 48U;  // beyond any machine's memory, far from overflow
 
 /// Slots of whole vectors (below that, words) touch, so that one pass checks them all; none starts inside a vector.
-Bytes in_units(Bytes bytes) {
-  const Bytes unit = bytes < vector_bytes ? word_bytes : vector_bytes;
-  return (bytes + unit - 1) / unit * unit;
-}
+Bytes in_units(Bytes bytes) { return round_up(bytes, bytes < vector_bytes ? word_bytes : vector_bytes); }
 
 Rotation rotation_of(const Method& method, const Flow& flow, Cache cache) {
   const Bytes bytes = method.footprint(flow);

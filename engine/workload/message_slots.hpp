@@ -27,14 +27,13 @@ struct RankMessages {
 /// Messages of a phase to one peer lie behind one another, each from a multiple of this on.
 inline constexpr Bytes message_unit = 16;
 inline constexpr Bytes slot_unit = 256;
-[[nodiscard]] constexpr Bytes in_units(Bytes bytes, Bytes unit) { return (bytes + unit - 1) / unit * unit; }
 
 [[nodiscard]] inline RankMessages messages_of(const Phase& phase, int rank) {
   RankMessages own;
   const auto add = [](std::vector<PeerMessage>& messages, int peer, Bytes bytes) {
     Bytes offset = 0;
     for (const PeerMessage& one : messages) {
-      if (one.peer == peer) offset = one.offset + in_units(one.bytes, message_unit);
+      if (one.peer == peer) offset = one.offset + round_up(one.bytes, message_unit);
     }
     messages.push_back({peer, offset, bytes});
   };
@@ -61,7 +60,7 @@ struct MessageSlots {
     if (schedule.particles) {
       const ParticleDeck& deck = *schedule.particles;
       for (const int peer : deck.neighbours[static_cast<std::size_t>(rank)])
-        from[peer].bytes = in_units(particle_header_bytes + deck.batch * particle_bytes, message_unit);
+        from[peer].bytes = round_up(particle_header_bytes + deck.batch * particle_bytes, message_unit);
     } else {
       for (const Loop& loop : schedule.loops) {
         for (const Phase& phase : loop.phases) {
@@ -74,7 +73,7 @@ struct MessageSlots {
     for (auto* const slots : {&to, &from}) {
       for (auto& [peer, slot] : *slots) {
         slot.offset = bytes;
-        bytes += in_units(slot.bytes, slot_unit);
+        bytes += round_up(slot.bytes, slot_unit);
       }
     }
   }
@@ -93,7 +92,7 @@ struct MessageSlots {
   static void widen(std::map<int, MessageSlot>& slots, const std::vector<PeerMessage>& messages) {
     for (const PeerMessage& one : messages) {
       MessageSlot& slot = slots[one.peer];
-      slot.bytes = std::max(slot.bytes, one.offset + in_units(one.bytes, message_unit));
+      slot.bytes = std::max(slot.bytes, one.offset + round_up(one.bytes, message_unit));
     }
   }
 };

@@ -36,7 +36,7 @@ bool between_gpus(const Flow& flow) {
 }
 
 Bytes rotation_spread(Bytes used, Bytes apart) {
-  const Bytes lines = std::min((used + line_bytes - 1) / line_bytes * line_bytes, apart);
+  const Bytes lines = std::min(round_up(used, line_bytes), apart);
   return std::clamp<Bytes>(apart / lines, 1, most_spread);
 }
 

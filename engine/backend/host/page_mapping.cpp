@@ -34,8 +34,6 @@ constexpr Bytes one_thread_limit = 4 * GiB;
 
 Bytes page_bytes() { return static_cast<Bytes>(sysconf(_SC_PAGESIZE)); }
 
-Bytes round_up(Bytes bytes, Bytes unit) { return (bytes + unit - 1) / unit * unit; }
-
 /// Flags for ordinary pages: MAP_NORESERVE because the kernel would compare with today's memory, which grows
 /// on some machines; touch() finds out what really fits.
 constexpr int ordinary = MAP_NORESERVE;

@@ -23,7 +23,7 @@ CountedGraph::CountedGraph(std::shared_ptr<GpuContext> context, int device, cons
       count_(*context_, device, 1),
       counter_(count_.data()) {
   context_->load(device_, {counting_kernel(sizeof counter_)});
-  const Bytes whole_words = (shape.bytes + word_bytes - 1) / word_bytes * word_bytes;
+  const Bytes whole_words = round_up(shape.bytes, word_bytes);
   region_ = {shape.bytes, 1, 1, whole_words, whole_words};
   if (shape.kind == NodeKind::copy_3d) {
     const Bytes width = std::max<Bytes>(1, shape.bytes / (rows_of_region * planes_of_region));

@@ -28,7 +28,7 @@ constexpr unsigned places_at_once(Operation operation, unsigned unroll) {
 }
 
 /// Array b begins so far behind array a; both are aligned to vectors.
-constexpr Bytes second_array(Bytes bytes) { return (bytes + vector_bytes - 1) / vector_bytes * vector_bytes; }
+constexpr Bytes second_array(Bytes bytes) { return round_up(bytes, vector_bytes); }
 
 template <Operation operation>
 __device__ double result_of(double a, double b) {

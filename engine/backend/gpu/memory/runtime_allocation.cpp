@@ -11,8 +11,7 @@ namespace {
 Bytes whole_units(GpuContext& context, int device, const RuntimeCalls& calls, Bytes bytes) {
   if (calls.unit == nullptr) return bytes;
   context.use(device);
-  const Bytes unit = calls.unit(device);
-  return (bytes + unit - 1) / unit * unit;
+  return round_up(bytes, calls.unit(device));
 }
 
 class RuntimeAllocation final : public host::Allocation {

@@ -25,9 +25,7 @@ class GpuContext;
 inline constexpr Bytes migration_block = 2 * MiB;
 
 /// `bytes` in whole blocks.
-[[nodiscard]] constexpr Bytes in_blocks(Bytes bytes) {
-  return (bytes + migration_block - 1) / migration_block * migration_block;
-}
+[[nodiscard]] constexpr Bytes in_blocks(Bytes bytes) { return round_up(bytes, migration_block); }
 
 /// Whether the pages of `home` move to and from `visitor`, a GPU or a NUMA node, when it touches or asks for them.
 [[nodiscard]] Support can_migrate(GpuContext& context, const Endpoint& home, const DeviceId& visitor);

@@ -63,9 +63,7 @@ void MessageMemory::give_back(std::byte* at) {
 }
 
 Bytes MessageMemory::whole_units(Bytes bytes) const {
-  if (calls_->unit == nullptr) return bytes;
-  const Bytes unit = calls_->unit(device_);
-  return (bytes + unit - 1) / unit * unit;
+  return calls_->unit == nullptr ? bytes : round_up(bytes, calls_->unit(device_));
 }
 
 AllocationRequest MessageMemory::request(Bytes bytes) const {
