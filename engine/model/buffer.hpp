@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 
+#include "base/error.hpp"
 #include "base/units.hpp"
 #include "model/device.hpp"
 #include "model/elements.hpp"
@@ -54,17 +55,27 @@ class Buffer {
                                                      std::uint64_t seed) const = 0;
   /// Writes the numbers of `elements` in round `seed`, as many as [offset, offset + length) holds; offset and length
   /// are whole elements. Throws Error{unsupported} where this memory has no such filling.
-  virtual void fill_elements(Bytes offset, Bytes length, const Elements& elements, std::uint64_t seed);
+  virtual void fill_elements(Bytes /*offset*/, Bytes /*length*/, const Elements& /*elements*/,
+                             std::uint64_t /*seed*/) {
+    refuse_elements();
+  }
   /// First byte offset (from `offset`) at which [offset, offset + length) differs from them.
-  [[nodiscard]] virtual std::optional<Bytes> compare_elements(Bytes offset, Bytes length,
-                                                              const Elements& elements,
-                                                              std::uint64_t seed) const;
+  [[nodiscard]] virtual std::optional<Bytes> compare_elements(Bytes /*offset*/, Bytes /*length*/,
+                                                              const Elements& /*elements*/,
+                                                              std::uint64_t /*seed*/) const {
+    refuse_elements();
+  }
   /// Writes [offset, offset + length) back and out of the CPU caches; nothing for memory no CPU caches.
   virtual void flush(Bytes offset, Bytes length) = 0;
   /// What the system says of where the pages are, for the row's notes; empty when it is as asked.
   [[nodiscard]] virtual std::string residence() const { return {}; }
 
  private:
+  [[noreturn]] void refuse_elements() const {
+    throw Error(Fault::unsupported,
+                where_.memory + " memory of " + where_.device.text() + " holds no elements to reduce");
+  }
+
   Endpoint where_;
   Bytes bytes_;
 };

@@ -36,7 +36,16 @@ struct Arenas {
   Rotation rotation;
 
   /// What the system says of where each end's pages are, for the row's notes; nothing where it is as asked.
-  [[nodiscard]] std::vector<std::string> residences() const;
+  [[nodiscard]] std::vector<std::string> residences() const {
+    std::vector<std::string> found;
+    const auto add = [&](const char* end, const Buffer* buffer) {
+      const std::string told = buffer == nullptr ? "" : buffer->residence();
+      if (!told.empty()) found.push_back(end + told);
+    };
+    add("source: ", source);
+    add("destination: ", destination);
+    return found;
+  }
 };
 
 /// This process's part of a flow: its place among all parts of the flow, its memory, and how its case is timed.

@@ -13,6 +13,13 @@
 
 namespace linkscope {
 
+/// How a host thread waits for a GPU, in the vendors' words. On AMD `block` and `yield` are one.
+enum class SyncMode {
+  spin,   ///< polls: the shortest way from completion to return
+  yield,  ///< polls, and lets other threads have the CPU between looks
+  block,  ///< sleeps until an interrupt
+};
+
 /// Pinned host memory through which a GPU's data pass on their way to libraries that reach host memory alone. The
 /// copies are the runtime's blocking ones, whole, by the calling thread. They give 0, or a code for
 /// GpuRuntime::failure().

@@ -20,17 +20,34 @@ enum class Side { source, destination };
 class MessageCheck final : public Check {
  public:
   /// `messages`: of one transfer. As CopyCheck: the buffers outlive the check. Throws Error{bad_input}.
-  MessageCheck(Side side, const Arenas& arenas, Bytes bytes, Rotation rotation, std::uint64_t messages = 1);
+  MessageCheck(Side side, const Arenas& arenas, Bytes bytes, Rotation rotation, std::uint64_t messages = 1)
+      : side_(side),
+        out_(arenas.source, nullptr, bytes, rotation),
+        in_(nullptr, arenas.destination, bytes, rotation),
+        messages_(messages) {}
 
-  void arm(std::uint64_t seed) override;
-  [[nodiscard]] std::optional<Mismatch> verify(std::uint64_t seed, std::uint64_t transfers) const override;
+  void arm(std::uint64_t seed) override {
+    out_.arm(seed_of(seed, side_));
+    in_.arm(seed_of(seed, other(side_)));
+  }
+  [[nodiscard]] std::optional<Mismatch> verify(std::uint64_t seed, std::uint64_t transfers) const override {
+    return in_.verify(seed_of(seed, other(side_)), transfers * messages_);
+  }
   [[nodiscard]] Bytes verified_bytes(std::uint64_t transfers) const override {
     return in_.verified_bytes(transfers * messages_);
   }
   /// Flushes both arenas from the CPU caches.
-  void flush() override;
+  void flush() override {
+    out_.flush();
+    in_.flush();
+  }
 
  private:
+  static std::uint64_t seed_of(std::uint64_t seed, Side sender) {
+    constexpr std::uint64_t way_back = 0x5851F42D4C957F2DULL;
+    return sender == Side::source ? seed : seed ^ way_back;
+  }
+
   Side side_;
   CopyCheck out_;
   CopyCheck in_;

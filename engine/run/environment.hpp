@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "model/sync_mode.hpp"
+#include "model/gpu_runtime.hpp"
 
 namespace linkscope {
 

@@ -9,11 +9,27 @@
 
 namespace linkscope {
 
+#define LINKSCOPE_FACTS                                                                                  \
+  operations, max_repeats, max_calls_in_batch, calls_in_a_row, min_sample_s, accumulates, checks_starts, \
+      collective, touched_bytes, call_group, candidates, setting
+
+/// The library's own macro defines these for ordered JSON from 3.11.3 on alone.
+template <class AnyJson>
+void to_json(AnyJson& nlohmann_json_j, const TransferFacts& nlohmann_json_t) {
+  NLOHMANN_JSON_EXPAND(NLOHMANN_JSON_PASTE(NLOHMANN_JSON_TO, LINKSCOPE_FACTS))
+}
+template <class AnyJson>
+void from_json(const AnyJson& nlohmann_json_j, TransferFacts& nlohmann_json_t) {
+  NLOHMANN_JSON_EXPAND(NLOHMANN_JSON_PASTE(NLOHMANN_JSON_FROM, LINKSCOPE_FACTS))
+}
+
 /// What the measurement asks of a transfer, as the process that has it says; arming and checking are that process's.
 class RemoteTransfer final : public Transfer {
  public:
   /// `stated`: what that process's statement_of() the transfer gave.
-  explicit RemoteTransfer(const Json& stated);
+  explicit RemoteTransfer(const Json& stated) : notes_(stated.at("notes").get<std::vector<std::string>>()) {
+    own_facts() = stated.at("facts").get<TransferFacts>();
+  }
 
   [[nodiscard]] std::vector<std::string> notes() const override { return notes_; }
 
@@ -22,6 +38,8 @@ class RemoteTransfer final : public Transfer {
 };
 
 /// The facts of `transfer` and its remarks so far: what a RemoteTransfer must know of it.
-Json statement_of(const Transfer& transfer);
+inline Json statement_of(const Transfer& transfer) {
+  return {{"facts", transfer.facts()}, {"notes", transfer.notes()}};
+}
 
 }  // namespace linkscope

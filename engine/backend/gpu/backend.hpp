@@ -5,7 +5,7 @@
 #include <memory>
 
 #include "model/backend.hpp"
-#include "model/sync_mode.hpp"
+#include "model/gpu_runtime.hpp"
 
 namespace linkscope::host {
 class HostContext;

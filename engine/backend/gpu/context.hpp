@@ -16,8 +16,8 @@
 #include "base/units.hpp"
 #include "model/buffer.hpp"
 #include "model/device.hpp"
+#include "model/gpu_runtime.hpp"
 #include "model/support.hpp"
-#include "model/sync_mode.hpp"
 
 namespace linkscope::host {
 class HostContext;

@@ -16,7 +16,6 @@
 #include "base/boot_id.hpp"
 #include "base/error.hpp"
 #include "model/message_check.hpp"
-#include "model/slots.hpp"
 
 namespace linkscope::host {
 namespace {

@@ -10,7 +10,7 @@
 #include "model/flow.hpp"
 #include "model/gpu_runtime.hpp"
 #include "model/method.hpp"
-#include "model/slots.hpp"
+#include "model/transfer.hpp"
 
 namespace linkscope::mpi {
 
