@@ -7,7 +7,7 @@
 #include <charconv>
 #include <sstream>
 
-#include "base/boot_id.hpp"
+#include "base/steady_clock.hpp"
 
 namespace linkscope {
 namespace {

@@ -20,7 +20,6 @@
 
 #include "backend/host/memory_file.hpp"
 #include "backend/host/spin.hpp"
-#include "base/boot_id.hpp"
 #include "base/error.hpp"
 #include "base/pack.hpp"
 #include "base/steady_clock.hpp"

@@ -10,8 +10,8 @@
 #include "backend/host/allocation_calls.hpp"
 #include "backend/host/backend.hpp"
 #include "backend/host/memory_file.hpp"
-#include "base/boot_id.hpp"
 #include "base/error.hpp"
+#include "base/steady_clock.hpp"
 #include "endpoints.hpp"
 
 namespace linkscope::host {

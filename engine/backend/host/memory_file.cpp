@@ -11,8 +11,8 @@
 #include <utility>
 
 #include "backend/host/page_mapping.hpp"
+#include "base/descriptor.hpp"
 #include "base/error.hpp"
-#include "base/scope_guard.hpp"
 
 namespace linkscope::host {
 namespace {
@@ -61,9 +61,9 @@ std::byte* MemoryFile::map() const {
 
 ForeignPages::ForeignPages(const MemoryFile::Key& key) : bytes_(key.bytes) {
   const std::string path = "/proc/" + std::to_string(key.pid) + "/fd/" + std::to_string(key.descriptor);
-  const int descriptor = ::open(path.c_str(), O_RDWR | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+  const Descriptor opened(::open(path.c_str(), O_RDWR | O_CLOEXEC | O_NOCTTY | O_NONBLOCK));
+  const int descriptor = opened.number();
   if (descriptor < 0) refused(key, path + ": " + std::strerror(errno));
-  const ScopeGuard close([&] { ::close(descriptor); });
   struct stat found{};
   if (::fstat(descriptor, &found) != 0 || found.st_dev != key.device || found.st_ino != key.inode ||
       std::cmp_less(found.st_size, key.bytes))

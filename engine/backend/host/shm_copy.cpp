@@ -13,8 +13,8 @@
 #include "backend/host/memory_file.hpp"
 #include "backend/host/spin.hpp"
 #include "backend/host/stamped_transfer.hpp"
-#include "base/boot_id.hpp"
 #include "base/error.hpp"
+#include "base/steady_clock.hpp"
 #include "model/message_check.hpp"
 
 namespace linkscope::host {

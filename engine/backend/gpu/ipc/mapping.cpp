@@ -6,9 +6,9 @@
 
 #include "backend/gpu/context.hpp"
 #include "backend/gpu/vendor/check.hpp"
-#include "base/boot_id.hpp"
 #include "base/error.hpp"
 #include "base/pack.hpp"
+#include "base/steady_clock.hpp"
 
 namespace linkscope::gpu {
 namespace {
