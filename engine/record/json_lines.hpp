@@ -33,6 +33,18 @@ class JsonLines {
   int descriptor_;
 };
 
+/// Define to_json(), and from_json() as well, of a struct with these members. The library's own macros do so for ordered
+/// JSON from 3.11.3 on alone.
+#define LINKSCOPE_TO_JSON(Type, ...)                                         \
+  inline void to_json(Json& nlohmann_json_j, const Type& nlohmann_json_t) {  \
+    NLOHMANN_JSON_EXPAND(NLOHMANN_JSON_PASTE(NLOHMANN_JSON_TO, __VA_ARGS__)) \
+  }
+#define LINKSCOPE_JSON(Type, ...)                                              \
+  LINKSCOPE_TO_JSON(Type, __VA_ARGS__)                                         \
+  inline void from_json(const Json& nlohmann_json_j, Type& nlohmann_json_t) {  \
+    NLOHMANN_JSON_EXPAND(NLOHMANN_JSON_PASTE(NLOHMANN_JSON_FROM, __VA_ARGS__)) \
+  }
+
 /// Nine significant digits: more than any clock here resolves, half the text of a full double.
 double rounded(double value);
 

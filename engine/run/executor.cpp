@@ -16,6 +16,9 @@
 #include "run/row.hpp"
 
 namespace linkscope {
+
+LINKSCOPE_JSON(Breakdown, parts, phases)
+
 namespace {
 
 constexpr double share_of_available = 0.9;
@@ -190,15 +193,13 @@ std::vector<Breakdown> Executor::breakdown_of(const AssembledFlow& flow) {
     Json own = Json::object();
     for (std::size_t part = 0; part < flow.parts.size(); ++part) {
       const auto told = flow.parts[part].transfer->breakdown();
-      if (told) own[std::to_string(part)] = {{"parts", told->parts}, {"phases", told->phases}};
+      if (told) own[std::to_string(part)] = *told;
     }
     return own;
   });
   std::vector<Breakdown> breakdown(flow.parts.size());
   for (const Json& own : all) {
-    for (const auto& [part, told] : own.items())
-      breakdown.at(std::stoul(part)) = {told.at("parts").get<std::map<std::string, Seconds>>(),
-                                        told.at("phases").get<std::vector<Seconds>>()};
+    for (const auto& [part, told] : own.items()) breakdown.at(std::stoul(part)) = told.get<Breakdown>();
   }
   return breakdown;
 }

@@ -9,19 +9,8 @@
 
 namespace linkscope {
 
-#define LINKSCOPE_FACTS                                                                                  \
-  operations, max_repeats, max_calls_in_batch, calls_in_a_row, min_sample_s, accumulates, checks_starts, \
-      collective, touched_bytes, call_group, candidates, setting
-
-/// The library's own macro defines these for ordered JSON from 3.11.3 on alone.
-template <class AnyJson>
-void to_json(AnyJson& nlohmann_json_j, const TransferFacts& nlohmann_json_t) {
-  NLOHMANN_JSON_EXPAND(NLOHMANN_JSON_PASTE(NLOHMANN_JSON_TO, LINKSCOPE_FACTS))
-}
-template <class AnyJson>
-void from_json(const AnyJson& nlohmann_json_j, TransferFacts& nlohmann_json_t) {
-  NLOHMANN_JSON_EXPAND(NLOHMANN_JSON_PASTE(NLOHMANN_JSON_FROM, LINKSCOPE_FACTS))
-}
+LINKSCOPE_JSON(TransferFacts, operations, max_repeats, max_calls_in_batch, calls_in_a_row, min_sample_s,
+               accumulates, checks_starts, collective, touched_bytes, call_group, candidates, setting)
 
 /// What the measurement asks of a transfer, as the process that has it says; arming and checking are that process's.
 class RemoteTransfer final : public Transfer {

@@ -2,12 +2,18 @@
 #include "run/row.hpp"
 
 #include <algorithm>
-#include <initializer_list>
 #include <utility>
 
 #include "run/plan.hpp"
 
 namespace linkscope {
+
+LINKSCOPE_TO_JSON(MethodTraits, stages, maps_members, by_mpi, by_xccl, by_python, by_kernel, takes_empty,
+                  answered, migrates, leaves_pages, both_ways, dependent, schedules, host_gbps, gpu_gbps,
+                  fill_gbps, cpu_fill_gbps, calls)
+LINKSCOPE_TO_JSON(MemoryTraits, system_pages, huge_pages, migrates, registered, uncached, shareable,
+                  plain_allocation, grained, by_library, collective_allocation)
+
 namespace {
 
 Json stats_json(const Stats& stats) {
@@ -114,53 +120,25 @@ Json device_json(const DeviceFacts& device) {
   return json;
 }
 
-using Flags = std::initializer_list<std::pair<const char*, bool>>;
-using Rates = std::initializer_list<std::pair<const char*, double>>;
-
 /// What is not as by default, under the names that schema/result.schema.json gives it.
-Json traits_json(const MethodTraits& traits) {
+template <class Traits>
+Json stated(const Traits& traits) {
+  const Json usual = Traits{};
+  const Json all = traits;
   Json json = Json::object();
-  for (const auto& [name, has] : Flags{{"stages", traits.stages},
-                                       {"maps_members", traits.maps_members},
-                                       {"by_mpi", traits.by_mpi},
-                                       {"by_xccl", traits.by_xccl},
-                                       {"by_python", traits.by_python},
-                                       {"by_kernel", traits.by_kernel},
-                                       {"takes_empty", traits.takes_empty},
-                                       {"answered", traits.answered},
-                                       {"migrates", traits.migrates},
-                                       {"leaves_pages", traits.leaves_pages},
-                                       {"both_ways", traits.both_ways},
-                                       {"dependent", traits.dependent},
-                                       {"schedules", traits.schedules}}) {
-    if (has) json[name] = true;
+  for (const auto& [name, value] : all.items()) {
+    if (value != usual.at(name)) json[name] = value;
   }
-  for (const auto& [name, rate] : Rates{{"host_gbps", traits.host_gbps},
-                                        {"gpu_gbps", traits.gpu_gbps},
-                                        {"fill_gbps", traits.fill_gbps},
-                                        {"cpu_fill_gbps", traits.cpu_fill_gbps}}) {
-    if (rate > 0) json[name] = rate;
-  }
-  if (!traits.calls.empty()) json["calls"] = traits.calls;
   return json;
 }
+
+Json traits_json(const MethodTraits& traits) { return stated(traits); }
 
 Json traits_json(const MemoryTraits& traits) {
   Json json = Json::object();
   if (traits.home != Home::anywhere) json["lies_on"] = traits.home == Home::host ? "host" : "gpu";
-  for (const auto& [name, has] : Flags{{"placed_by_touch", traits.placed_by_touch()},
-                                       {"system_pages", traits.system_pages},
-                                       {"huge_pages", traits.huge_pages},
-                                       {"migrates", traits.migrates},
-                                       {"registered", traits.registered},
-                                       {"uncached", traits.uncached},
-                                       {"shareable", traits.shareable},
-                                       {"plain_allocation", traits.plain_allocation},
-                                       {"grained", traits.grained},
-                                       {"by_library", traits.by_library},
-                                       {"collective_allocation", traits.collective_allocation}}) {
-    if (has) json[name] = true;
-  }
+  if (traits.placed_by_touch()) json["placed_by_touch"] = true;
+  json.update(stated(traits));
   return json;
 }
 
