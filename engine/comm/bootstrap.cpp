@@ -11,7 +11,6 @@
 
 #include "base/error.hpp"
 #include "comm/payloads.hpp"
-#include "comm/rendezvous.hpp"
 
 namespace linkscope {
 namespace {

@@ -1,4 +1,4 @@
-// Handshake: what a process says of itself when it joins, and what all must agree about.
+// Handshake: what a process says of itself when it joins, what all must agree about, and how rank 0 waits for the others.
 #pragma once
 
 #include <optional>
@@ -6,6 +6,9 @@
 #include <vector>
 
 #include "base/units.hpp"
+#include "comm/cause.hpp"
+#include "comm/channel.hpp"
+#include "comm/socket.hpp"
 
 namespace linkscope {
 
@@ -48,5 +51,19 @@ bool same_secret(const std::string& one, const std::string& other);
 
 /// "rank 2 (host node7)".
 std::string name_of_rank(int rank, const std::string& host);
+
+/// The processes that have come.
+struct Arrivals {
+  std::vector<Channel> channels;   ///< of ranks 1, 2, ...; closed ones for who is missing
+  std::vector<std::string> hosts;  ///< by rank; empty for who is missing
+  std::vector<int> missing;
+  std::optional<int> lost;  ///< the rank that had come and is gone
+  Causes disagreements;     ///< the first that was noticed; empty where the processes agree
+};
+
+/// Lets in processes that know the run's secret, in any order. Strangers neither hold it up nor count. `own` is rank
+/// 0's handshake, which others are compared with. Returns when all have come, when one that had come is gone, soon
+/// after a disagreement, or at the deadline.
+[[nodiscard]] Arrivals await_arrivals(Listener& listener, const Handshake& own, Deadline deadline);
 
 }  // namespace linkscope

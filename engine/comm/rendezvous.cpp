@@ -1,5 +1,5 @@
 // Accepts connections and reads handshakes.
-#include "comm/rendezvous.hpp"
+#include "comm/handshake.hpp"
 
 #include <algorithm>
 #include <optional>
