@@ -17,7 +17,7 @@ constexpr Bytes most_oversize = 4;
 
 Bytes rounded_up(Bytes bytes) {
   if (bytes <= largest_power_of_two) return std::max<Bytes>(std::bit_ceil(bytes), 4 * KiB);
-  return (bytes + granularity - 1) / granularity * granularity;
+  return round_up(bytes, granularity);
 }
 
 }  // namespace
