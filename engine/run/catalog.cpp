@@ -7,10 +7,8 @@
 
 #include "backend/fake/fake_copy.hpp"
 #include "backend/host/backend.hpp"
-#include "backend/mpi/collective.hpp"
-#include "backend/mpi/message.hpp"
+#include "backend/mpi/methods.hpp"
 #include "backend/python/methods.hpp"
-#include "backend/python/transfer.hpp"
 #include "run/catalog_gpu.hpp"
 #include "run/composite_gate.hpp"
 #include "run/dispatch.hpp"

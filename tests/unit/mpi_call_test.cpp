@@ -2,8 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "backend/mpi/call.hpp"
-#include "backend/mpi/collective.hpp"
-#include "backend/mpi/message.hpp"
+#include "backend/mpi/methods.hpp"
 #include "base/error.hpp"
 #include "endpoints.hpp"
 #include "fake_gpus.hpp"

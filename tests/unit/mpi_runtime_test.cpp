@@ -8,8 +8,7 @@
 
 #include "backend/host/host_buffer.hpp"
 #include "backend/host/host_gate.hpp"
-#include "backend/mpi/collective.hpp"
-#include "backend/mpi/message.hpp"
+#include "backend/mpi/methods.hpp"
 #include "fake_mpi.hpp"
 
 namespace linkscope::mpi {

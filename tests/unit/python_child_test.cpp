@@ -10,7 +10,7 @@
 #include <fstream>
 #include <string>
 
-#include "backend/python/transfer.hpp"
+#include "backend/python/methods.hpp"
 #include "base/error.hpp"
 
 namespace linkscope::python {

@@ -8,8 +8,7 @@
 #include <vector>
 
 #include "backend/host/host_buffer.hpp"
-#include "backend/mpi/collective.hpp"
-#include "backend/mpi/message.hpp"
+#include "backend/mpi/methods.hpp"
 #include "base/error.hpp"
 #include "endpoints.hpp"
 #include "fake_gpus.hpp"

@@ -1,4 +1,5 @@
-#include "backend/mpi/collective.hpp"
+// mpi-collective: MPI's collectives, one process for each member.
+#include "backend/mpi/methods.hpp"
 
 #include <array>
 #include <set>

@@ -1,4 +1,5 @@
-#include "backend/mpi/message.hpp"
+// mpi: messages between two processes.
+#include "backend/mpi/methods.hpp"
 
 #include <algorithm>
 #include <iterator>

@@ -6,7 +6,6 @@
 #include <utility>
 #include <vector>
 
-#include "backend/python/transfer.hpp"
 #include "base/error.hpp"
 #include "model/collective.hpp"
 

@@ -1,5 +1,5 @@
 // A transfer's commands to the Python child.
-#include "backend/python/transfer.hpp"
+#include "backend/python/methods.hpp"
 
 #include <utility>
 
