@@ -46,6 +46,7 @@ class Unpack {
   [[nodiscard]] Value get() {
     static_assert(std::is_trivially_copyable_v<Value> && !std::is_pointer_v<Value>);
     Value value{};
+    // NOLINTNEXTLINE(bugprone-suspicious-stringview-data-usage): the size is given
     std::memcpy(&value, take(sizeof value).data(), sizeof value);
     return value;
   }

@@ -34,6 +34,7 @@ enum class Family { peers, packets, pushes, rings };
 struct AlgorithmRow {
   Algorithm algorithm;
   Family family;
+  // NOLINTNEXTLINE(readability-redundant-member-init): lets initialisers leave it out
   std::optional<Format> format = {};  ///< of packets
   Trips trips = Trips::one;
   Division division = Division::one_shot;  ///< of peers

@@ -115,7 +115,7 @@ std::vector<DirectCommunicator::PeerInfo> DirectCommunicator::peer_infos(
     Unpack unpack(exports[rank], "rank " + std::to_string(rank) + " sent no members");
     for (std::size_t left = unpack.count(); left > 0; --left) {
       const auto member = static_cast<std::size_t>(unpack.number(0, shape_.members - 1));
-      if (flow_.members[member].rank != static_cast<int>(rank))
+      if (std::cmp_not_equal(flow_.members[member].rank, rank))
         throw Error(Fault::broken, "rank " + std::to_string(rank) + " sent member " + std::to_string(member) +
                                        ", which is another's");
       PeerInfo& peer_info = all[member];

@@ -79,6 +79,7 @@ struct Method {
   std::function<Support(const Flow&, const Case&)> supports_in = [](const Flow&, const Case&) {
     return Support::yes();
   };
+  // NOLINTBEGIN(readability-redundant-member-init): lets initialisers leave them out
   /// Of a flow, where a parameter decides (a ping-pong is a latency, a window of messages a bandwidth); empty: spec's.
   std::function<Quantity(const Flow&)> quantity_of = {};
   /// Bytes of memory over which one transfer spreads at either end: more than its payload where that is strided;
@@ -98,6 +99,7 @@ struct Method {
   std::function<std::vector<FlowPart>(const Flow&)> parts = {};
   /// The same: makes this process's parts ready, of which there may be none. The arenas outlive the prepared parts.
   std::function<std::unique_ptr<PreparedParts>(const Flow&, const std::vector<LocalPart>&)> assemble = {};
+  // NOLINTEND(readability-redundant-member-init)
 
   /// Where the parts are that assemble() makes ready.
   Reach assembled_reach = Reach::processes;

@@ -20,9 +20,11 @@ struct Parameter {
   Kind kind = Kind::text;
   std::int64_t least = 0;  ///< of an integer
   std::int64_t most = 0;   ///< of an integer
+  // NOLINTBEGIN(readability-redundant-member-init): lets initialisers leave them out
   std::optional<std::int64_t> otherwise =
       {};                       ///< where the plan sets none: the value, or the index of the word
   std::string_view words = {};  ///< "end|return", in the order of an enum class
+  // NOLINTEND(readability-redundant-member-init)
 
   /// Why `value` cannot be set, one line; empty where it can.
   [[nodiscard]] std::string objection(const std::string& value) const;

@@ -11,6 +11,7 @@ namespace linkscope {
 namespace {
 
 const Memory& listed(const std::unique_ptr<Memory>& memory) { return *memory; }
+// NOLINTNEXTLINE(bugprone-return-const-ref-from-parameter): of the catalog, which outlives the plan
 const Method& listed(const Method& method) { return method; }
 
 /// `what`: what is named, and where.

@@ -26,11 +26,13 @@ struct DirectPeer {
   std::byte* theirs =
       nullptr;     ///< where they receive from this rank, as its device reaches it; null: nothing goes there
   Bytes room = 0;  ///< of theirs
+  // NOLINTBEGIN(readability-redundant-member-init): lets initialisers leave them out
   std::function<void()> record_sent{};    ///< of this rank's messages to them
   std::function<void()> record_freed{};   ///< of what this rank has unpacked from them
   std::function<void()> await_sent{};     ///< of their messages
   std::function<void()> await_freed{};    ///< of what they have unpacked
   std::shared_ptr<const void> mapping{};  ///< what keeps theirs valid
+  // NOLINTEND(readability-redundant-member-init)
 };
 
 /// Returns the peers of `rank` where all are in this process, and receive at `bases` (by rank).
@@ -68,7 +70,7 @@ class DirectTransport : public Transport {
   ~DirectTransport() override {
     try {
       packer_->synchronise();
-    } catch (...) {  // nothing is under way any more
+    } catch (...) {  // NOLINT(bugprone-empty-catch): nothing is under way any more
     }
   }
   DirectTransport(const DirectTransport&) = delete;

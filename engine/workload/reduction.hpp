@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <utility>
 
 #include "model/schedule.hpp"
 
@@ -28,7 +29,7 @@ void with_number(NumberType type, const With& with) {
 inline void reduce(const SmallCollective& what, void* numbers, const void* further) {
   with_number(what.type, [&]<class Number>(Number own) {
     Number other{};
-    for (std::size_t i = 0; i < static_cast<std::size_t>(what.count); ++i) {
+    for (std::size_t i = 0; std::cmp_less(i, what.count); ++i) {
       std::byte* const at = static_cast<std::byte*>(numbers) + i * sizeof own;
       std::memcpy(&own, at, sizeof own);
       std::memcpy(&other, static_cast<const std::byte*>(further) + i * sizeof other, sizeof other);

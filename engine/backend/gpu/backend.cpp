@@ -87,7 +87,7 @@ host::Reach cpu_reach(const GpuContext& context) {
 }
 
 /// This backend's runtime, for backends that know no GPU.
-std::shared_ptr<GpuRuntime> shared_runtime(std::shared_ptr<GpuContext> context) {
+std::shared_ptr<GpuRuntime> shared_runtime(const std::shared_ptr<GpuContext>& context) {
   GpuRuntime runtime;
   runtime.use = [](const DeviceId& device) { return static_cast<int>(gpuSetDevice(device.index)); };
   runtime.bounce = [context](const Endpoint& where, Bytes bytes) {

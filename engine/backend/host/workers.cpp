@@ -28,6 +28,7 @@ Worker::Worker() {
 
 Worker::Worker(int cpu) : Worker() { move_to(cpu); }
 
+// NOLINTNEXTLINE(bugprone-exception-escape): a worker that has been waited for takes a job
 Worker::~Worker() {
   wait();
   start({});

@@ -275,8 +275,8 @@ class XcclTransport final : public Transport {
 /// This process's ranks.
 class XcclScheduleParts final : public ScheduleParts {
  public:
-  XcclScheduleParts(std::shared_ptr<xccl::XcclContext> context, const Flow& flow, std::vector<LocalRank> own)
-      : context_(std::move(context)), flow_(flow), own_(std::move(own)) {}
+  XcclScheduleParts(std::shared_ptr<xccl::XcclContext> context, Flow flow, std::vector<LocalRank> own)
+      : context_(std::move(context)), flow_(std::move(flow)), own_(std::move(own)) {}
 
   [[nodiscard]] std::string export_handles() override {
     const bool has_first = !own_.empty() && own_.front().context.rank == 0;

@@ -23,7 +23,9 @@ constexpr Parameter batch_api =
     word("api", "batch|loop|kernel",
          "batch: one call for all; loop: an asynchronous copy each; kernel: one kernel for all");
 
-Bytes buffer_count(const Flow& flow) { return static_cast<Bytes>(flow.parameters.number(buffers)); }
+Bytes buffer_count(const Flow& flow) {
+  return std::max<Bytes>(static_cast<Bytes>(flow.parameters.number(buffers)), 1);
+}
 
 Region batch_of(const Flow& flow) {
   const Bytes count = buffer_count(flow);
@@ -90,6 +92,7 @@ class BatchTransfer final : public DriverRegionTransfer {
     GpuLane lane(context(), device(), stream, gate, context().host().workers(node).worker(0));
     lane.close(1);
     std::promise<void> came_back;
+    // NOLINTNEXTLINE(bugprone-unused-local-non-trivial-variable): its destructor waits for the gate to open
     const auto opener = std::async(std::launch::async, [&gate, back = came_back.get_future()] {
       static_cast<void>(back.wait_for(longest_call));
       gate.open(1);

@@ -21,7 +21,7 @@ class FormOf : public Base {
  public:
   template <class... Arguments>
   explicit FormOf(std::unique_ptr<Transfer> inner, GpuTransfer& work, Arguments... arguments)
-      : Base(arguments...), inner_(std::move(inner)), work_(work) {}
+      : Base(std::move(arguments)...), inner_(std::move(inner)), work_(work) {}
 
   void arm(std::uint64_t seed) override {
     Base::arm(seed);

@@ -57,12 +57,12 @@ class ExportedMemory final : public PreparedParts {
 /// The driving process: maps the other's memory and copies.
 class ImportedCopy final : public PreparedParts {
  public:
-  ImportedCopy(std::shared_ptr<GpuContext> context, const Method& work, std::shared_ptr<IpcMappings> mappings,
-               const Flow& flow, const Arenas& arenas)
+  ImportedCopy(std::shared_ptr<GpuContext> context, Method work, std::shared_ptr<IpcMappings> mappings,
+               Flow flow, const Arenas& arenas)
       : context_(std::move(context)),
-        work_(work),
+        work_(std::move(work)),
         mappings_(std::move(mappings)),
-        flow_(flow),
+        flow_(std::move(flow)),
         arenas_(arenas) {}
 
   [[nodiscard]] std::vector<Transfer*> transfers() const override { return {transfer_.get()}; }

@@ -41,7 +41,7 @@ AccessPattern pattern_of(const GpuContext& gpus, const Flow& flow) {
 }
 
 Support takes(const GpuContext& gpus, const Flow& flow, Ends ends) {
-  const Support reached = kernels_reach(gpus, flow, ends);
+  Support reached = kernels_reach(gpus, flow, ends);
   if (!reached || !AccessPattern::asked(flow.parameters)) return reached;
   const AccessPattern pattern = pattern_of(gpus, flow);
   if (flow.bytes == 0 || flow.bytes % pattern.width != 0) {

@@ -83,7 +83,7 @@ Bytes SweepCheck::verified_bytes(std::uint64_t transfers) const {
   return memory_->reached(transfers) * memory_->all.bytes;
 }
 
-SumCheck::SumCheck(std::shared_ptr<const SweptMemory> memory, Bytes payload, Expected expected)
+SumCheck::SumCheck(const std::shared_ptr<const SweptMemory>& memory, Bytes payload, Expected expected)
     : SweepCheck(memory),
       payload_(payload),
       expected_(std::move(expected)),

@@ -82,7 +82,7 @@ class SumCheck final : public SweepCheck {
  public:
   using Expected = std::function<std::uint64_t(std::uint64_t seed, std::uint64_t transfers)>;
   /// `payload`: bytes that one transfer reads.
-  SumCheck(std::shared_ptr<const SweptMemory> memory, Bytes payload, Expected expected);
+  SumCheck(const std::shared_ptr<const SweptMemory>& memory, Bytes payload, Expected expected);
 
   void arm(std::uint64_t seed) override;
   [[nodiscard]] std::optional<Mismatch> verify(std::uint64_t seed, std::uint64_t transfers) const override;

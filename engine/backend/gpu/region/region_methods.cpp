@@ -212,7 +212,7 @@ Support can_copy_regions(const GpuContext& context, const Flow& flow) {
 }
 
 Support can_copy_in_one_call(const GpuContext& context, const Flow& flow) {
-  const Support support = can_copy_regions(context, flow);
+  Support support = can_copy_regions(context, flow);
   if (!support || !names_both_gpus(flow) || flow.parameters.number(recorded_transfers) == 0) return support;
   return Support::no("a 3-D copy between two GPUs cannot be captured into a graph");
 }

@@ -85,11 +85,11 @@ using VirtualHandle = CUmemGenericAllocationHandle;
 #define LINKSCOPE_VIRTUAL(name) "cu" #name
 
 /// The driver's function of that name; null where the driver has none.
-inline gpuError_t find_in_driver(const char* name, void** found) {
+inline gpuError_t find_in_driver(const char* name, void** address) {
 #if CUDART_VERSION >= 12050
-  return cudaGetDriverEntryPointByVersion(name, found, 12000, cudaEnableDefault, nullptr);
+  return cudaGetDriverEntryPointByVersion(name, address, 12000, cudaEnableDefault, nullptr);
 #else
-  return cudaGetDriverEntryPoint(name, found, cudaEnableDefault);
+  return cudaGetDriverEntryPoint(name, address, cudaEnableDefault);
 #endif
 }
 
@@ -97,11 +97,11 @@ inline gpuError_t find_in_driver(const char* name, void** found) {
 /// measured. The template names the function and links nothing. The driver's answers have the runtime's numbers.
 template <auto function, class... Arguments>
 gpuError_t call_driver(const char* name, Arguments... arguments) {
-  static void* found = nullptr;
-  static const gpuError_t status = find_in_driver(name, &found);
+  static void* entry_point = nullptr;
+  static const gpuError_t status = find_in_driver(name, &entry_point);
   if (status != cudaSuccess) return status;
-  if (found == nullptr) return cudaErrorNotSupported;
-  return static_cast<gpuError_t>(reinterpret_cast<decltype(function)>(found)(arguments...));
+  if (entry_point == nullptr) return cudaErrorNotSupported;
+  return static_cast<gpuError_t>(reinterpret_cast<decltype(function)>(entry_point)(arguments...));
 }
 
 inline CUmemAllocationProp virtual_properties(int device) {
