@@ -85,20 +85,20 @@ using VirtualHandle = CUmemGenericAllocationHandle;
 #define LINKSCOPE_VIRTUAL(name) "cu" #name
 
 /// The driver's function of that name; null where the driver has none.
-inline gpuError_t find_in_driver(const char* name, void** address) {
+inline gpuError_t find_in_driver(const char* symbol, void** address) {
 #if CUDART_VERSION >= 12050
-  return cudaGetDriverEntryPointByVersion(name, address, 12000, cudaEnableDefault, nullptr);
+  return cudaGetDriverEntryPointByVersion(symbol, address, 12000, cudaEnableDefault, nullptr);
 #else
-  return cudaGetDriverEntryPoint(name, address, cudaEnableDefault);
+  return cudaGetDriverEntryPoint(symbol, address, cudaEnableDefault);
 #endif
 }
 
 /// Calls the driver's `function`, found by its name at the first call: a look-up takes microseconds, and calls are
 /// measured. The template names the function and links nothing. The driver's answers have the runtime's numbers.
 template <auto function, class... Arguments>
-gpuError_t call_driver(const char* name, Arguments... arguments) {
+gpuError_t call_driver(const char* symbol, Arguments... arguments) {
   static void* entry_point = nullptr;
-  static const gpuError_t status = find_in_driver(name, &entry_point);
+  static const gpuError_t status = find_in_driver(symbol, &entry_point);
   if (status != cudaSuccess) return status;
   if (entry_point == nullptr) return cudaErrorNotSupported;
   return static_cast<gpuError_t>(reinterpret_cast<decltype(function)>(entry_point)(arguments...));
