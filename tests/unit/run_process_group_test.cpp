@@ -330,6 +330,17 @@ TEST(RemoteTransfer, StatesWhatTheTransferDoesWhereItIs) {
   EXPECT_EQ(RemoteTransfer(statement_of(here)).facts(), facts);
 }
 
+/// Starts one lane on each of two ranks. The agreed moment is the real clock's, of which the fake gate knows nothing.
+std::vector<Span> spans_of_one_lane_each(ProcessGroupGate& gate, FakeGate& own, int rank) {
+  FakeTransfer here(2.0);
+  RemoteTransfer there(statement_of(here));
+  std::vector<Lane> lanes{{&here, 1}, {&there, 1}};
+  if (rank == 1) std::swap(lanes[0], lanes[1]);
+  gate.hold(lanes, Clock::device);
+  own.open();
+  return gate.collect();
+}
+
 TEST(ProcessGroupGate, SpansOfAllRanksAreOnRankZerosClock) {
   in_group_of(2, [](ThreadGroup& group) {
     group.offset = group.rank() == 1 ? -500 : 0;
@@ -337,13 +348,7 @@ TEST(ProcessGroupGate, SpansOfAllRanksAreOnRankZerosClock) {
     own.now = group.rank() == 1 ? 1500 : 1000;
     Consensus consensus(group);
     ProcessGroupGate gate(own, consensus);
-    FakeTransfer here(2.0);
-    RemoteTransfer there(statement_of(here));
-    std::vector<Lane> lanes{{&here, 1}, {&there, 1}};
-    if (group.rank() == 1) std::swap(lanes[0], lanes[1]);
-    gate.hold(lanes, Clock::device);
-    own.open();  // the agreed moment is the real clock's, of which this gate knows nothing
-    const std::vector<Span> spans = gate.collect();
+    const std::vector<Span> spans = spans_of_one_lane_each(gate, own, group.rank());
     ASSERT_EQ(spans.size(), 2U);
     EXPECT_DOUBLE_EQ(spans[0].start, 1000);
     EXPECT_DOUBLE_EQ(spans[1].start, 1000) << "1500 on a clock that is 500 s ahead";
@@ -358,13 +363,7 @@ TEST(ProcessGroupGate, ErrorsOfDevicesAndHostsAddUpOverAllRanks) {
     own.errors = group.rank() == 1 ? std::vector<Seconds>{1e-6, 3e-6} : std::vector<Seconds>{2e-6};
     Consensus consensus(group);
     ProcessGroupGate gate(own, consensus);
-    FakeTransfer here(2.0);
-    RemoteTransfer there(statement_of(here));
-    std::vector<Lane> lanes{{&here, 1}, {&there, 1}};
-    if (group.rank() == 1) std::swap(lanes[0], lanes[1]);
-    gate.hold(lanes, Clock::device);
-    own.open();
-    static_cast<void>(gate.collect());
+    static_cast<void>(spans_of_one_lane_each(gate, own, group.rank()));
     EXPECT_DOUBLE_EQ(gate.timeline_uncertainty(), 13e-6 + 11e-6) << "two GPUs of rank 1";
   });
 }

@@ -165,8 +165,8 @@ void Child::receive(std::string& bytes, std::size_t count, Seconds deadline) {
   }
 }
 
-/// Passes on what it has printed and keeps the end of it. A child may close its output and go on: poll would then
-/// return at once for ever, so that end is closed as well.
+/// Passes on what the child has printed and keeps the end of it. Where a child closes its output and goes on, this
+/// closes the pipe too: poll() would return at once each time.
 void Child::take_words() {
   std::array<char, most_words> piece{};
   for (;;) {
