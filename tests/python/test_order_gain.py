@@ -1,4 +1,4 @@
-"""Orders of ranks: what is predicted of them beside what the modelled engine finds, and what a run's rows say."""
+"""Orders of ranks: what is predicted of them beside what machine models give, and what a run's rows say."""
 
 from __future__ import annotations
 
