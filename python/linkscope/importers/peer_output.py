@@ -39,13 +39,50 @@ class Gpu:
     pci: str | None = None
 
 
+UNKNOWN = "unknown"
+"""The memory of a buffer of which the output does not say where it lies."""
+
+
+@dataclass(frozen=True)
+class Movement:
+    """What a result moves, as far as the output says it: enough for a case of its own where no suite has one.
+
+    ``kind``: peer (a GPU and another), to-gpu, to-host, local (within a GPU), host (within host memory), collective,
+    message (between two ranks), network (a network card's own test). ``method``: as linkscope names it where it has
+    the method (copy-engine, kernel-copy, pointer-chase, mpi, xccl-collective ...), else the library: nixl, ucx, verbs,
+    nvshmem, deepep, gloo. ``source``, ``destination``: "gpu:0", "numa:0", "" where not said; ``executor``: the one that
+    drives it, "" for the source. ``memories``: of source and destination: device, pinned, pageable, managed or UNKNOWN.
+    ``both``: the result is the sum of both directions at once. ``opposed``: it is one direction's while the other is
+    busy. ``at_once``: how many such transfers ran at once, the result being of one of them or their sum.
+    ``collective``: all-reduce ..., by ``ranks`` on ``hosts``. ``varies``: what else tells its series from others of the
+    test: "in place", "half", "scope warp". ``counts``: a key of importers/counted.toml where the tool counts other bytes
+    than the payload once.
+    """
+
+    kind: str
+    method: str
+    source: str = ""
+    destination: str = ""
+    executor: str = ""
+    memories: tuple[str, str] = (UNKNOWN, UNKNOWN)
+    both: bool = False
+    opposed: bool = False
+    at_once: int = 1
+    collective: str = ""
+    ranks: int = 0
+    hosts: int = 1
+    varies: str = ""
+    counts: str = "payload"
+
+
 @dataclass(frozen=True)
 class Figure:
     """One figure. ``test``: as suites name it in ``peer`` or ``covers``. ``value`` in ``unit``, GB/s or s.
 
     ``row`` and ``column``: the devices where it stands in the suite's table; "": any. ``size``: bytes of each flow,
     where the tool says them. ``facts``: what else the case must be (see ``importers/cases.py``). ``parts``: of a sum,
-    what each flow adds to it, in the case's order.
+    what each flow adds to it, in the case's order. ``moves``: what it moves, for where no suite has its case.
+    ``line``: where it stands, from 1; 0 in JSON.
     """
 
     test: str
@@ -57,6 +94,19 @@ class Figure:
     facts: Mapping[str, Any] = field(default_factory=dict)
     parts: tuple[Stats, ...] = ()
     notes: tuple[str, ...] = ()
+    moves: Movement | None = None
+    line: int = 0
+
+
+@dataclass(frozen=True)
+class Topology:
+    """What `nvidia-smi topo -m` or `amd-smi topology` says. ``pairs``: how two devices are joined, in the tool's word
+    ("NV18", "SYS", "XGMI"), by their ids, "gpu:0" or "nic:mlx5_0", both ways. ``numa``: the node of each GPU, where said.
+    """
+
+    pairs: Mapping[tuple[str, str], str]
+    numa: Mapping[str, int] = field(default_factory=dict)
+    vendor: str = "nvidia"
 
 
 @dataclass(frozen=True)
@@ -72,7 +122,8 @@ class NotRun:
 class PeerOutput:
     """All that one file says. ``versions``: of libraries and drivers. ``suites``: the packaged ones that say which
     cases the tool's tests are. ``not_run``: tests that gave none. ``findings``: what a user should know
-    of it, one line each."""
+    of it, one line each. ``read``: the numbers of the lines that the reader understood, or knows to say nothing: what
+    looks like a row of a table and is in no reader's ``read`` is counted and named."""
 
     tool: str
     version: str
@@ -85,6 +136,8 @@ class PeerOutput:
     command: tuple[str, ...] = ()
     findings: tuple[Finding, ...] = ()
     numa_nodes: int = 1
+    read: frozenset[int] = frozenset()
+    topology: Topology | None = None
 
     @property
     def name(self) -> str:
