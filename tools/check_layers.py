@@ -46,8 +46,8 @@ PYTHON: dict[str, set[str]] = {
     "modelled": FOUNDATION | {"machine", "plan", "workload"},
     "launch": FOUNDATION | {"machine", "plan", "results", "workload", "modelled"},
     "importers": FOUNDATION | {"machine", "plan", "results"},
-    "figures": FOUNDATION | {"machine", "results"},
-    "answers": FOUNDATION | {"machine", "results", "figures", "workload"},
+    "figures": FOUNDATION | {"machine", "results", "importers"},
+    "answers": FOUNDATION | {"machine", "results", "figures", "workload", "importers"},
     "render": FOUNDATION | {"machine", "results", "figures", "answers", "workload"},
     "codecs": FOUNDATION | {"machine", "results", "figures", "answers"},
     "cli": {

@@ -181,7 +181,7 @@ def test_wrong_results_and_other_types_are_left_out_and_told(tmp_path: Path) -> 
     lines[1], lines[3] = lines[1].removesuffix("0") + "7", lines[3].replace("float", "half")
     path = tmp_path / "rccl.csv"
     path.write_text("\n".join(lines))
-    found = read(Source.read(path), None)
+    found = read(Source.read(path)).main
     assert len(found.figures) == 8
     assert found.findings == (note("import.wrong-results", lines=1), note("import.other-types", lines=1))
 
@@ -258,7 +258,7 @@ def test_p2p_matrices_become_cases_with_and_without_peer_access(tmp_path: Path) 
 
 def test_p2p_figures_of_gpus_without_peer_access_are_none_of_peers(tmp_path: Path) -> None:
     source = altered(tmp_path, "p2pBandwidthLatencyTest.txt", "     0\t     1     1", "     0\t     1     0")
-    found = read(source, None)
+    found = read(source).main
     direct = [one for one in found.figures if one.facts["peer_access"] == "on" and one.test.endswith("unidirectional")]
     assert [(one.row, one.column) for one in direct] == [("gpu:1", "gpu:0")]
 
@@ -300,7 +300,7 @@ def test_nvlooms_measurements_are_nvbandwidths_cases(tmp_path: Path) -> None:
     chase = rows["nvbandwidth/d2d-latency-sm/gpu:3>gpu:1"]
     assert chase.flows[0].seconds.median == pytest.approx(float(latency[0][-1]) * 1e-9)
     assert len(rows) == 14
-    assert [one.code for one in read(Source.read(SAMPLES["nvloom.csv"]), None).findings] == ["import.other-benchmarks"]
+    assert [one.code for one in read(Source.read(SAMPLES["nvloom.csv"])).main.findings] == ["import.other-benchmarks"]
 
 
 @pytest.mark.parametrize("name", ["transferbench-1.52.txt", "transferbench-1.52.csv"])
@@ -435,7 +435,7 @@ def taken_or_refused(path: Path, name: str, number: int) -> str | None:
     """Of the file, by its format's name or as it looks; the complaint where it is refused."""
     named = next(key for key in sorted(IMPORTERS, key=len, reverse=True) if name.startswith(key))
     try:
-        whole(read(Source.read(path, wanted(name).processes), named if number % 2 else None))
+        whole(read(Source.read(path, wanted(name).processes), named if number % 2 else None).main)
         if number % 20 == 0:
             import_file(path, path.with_name(f"{number}.jsonl"), wanted(name))
     except LinkscopeError as error:

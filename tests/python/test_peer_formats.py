@@ -90,7 +90,7 @@ def with_parameters(row: Row, **more: Any) -> Row:
 
 @pytest.mark.parametrize(("form", "sample"), EACH)
 def test_what_is_printed_is_read_back_as_the_same_figures(tmp_path: Path, form: str, sample: str) -> None:
-    theirs = read(Source.read(SAMPLES / sample, 2), form)
+    theirs = read(Source.read(SAMPLES / sample, 2), form).main
     again = reread(tmp_path, printed(imported(tmp_path, sample), form), form)
     expected = figures(theirs)
     assert set(figures(again)) == set(expected)

@@ -21,6 +21,7 @@ from linkscope.answers.not_checked import (
     not_checked,
     skipped_cases,
 )
+from linkscope.answers.pasted import of_paste
 from linkscope.answers.problems import Slowdown, problems
 from linkscope.answers.run_head import RunHead, run_head
 from linkscope.figures.columns import RATE
@@ -61,7 +62,7 @@ def answer(run: Run) -> Answer:
     found = _explained(run)
     outcome, headline = _verdict(found)
     shown, hidden = _findings(found, headline)
-    return Answer(
+    answer = Answer(
         question="explain",
         runs=(found.head,),
         headline=headline,
@@ -72,6 +73,7 @@ def answer(run: Run) -> Answer:
         details=tuple(hidden),
         data=_data(found),
     )
+    return of_paste(run, answer, len(found.lines)) if run.pasted else answer
 
 
 def slow(run: Run) -> Finding | None:

@@ -52,7 +52,7 @@ def path(line: Line) -> str:
 
 
 def _side(device: str) -> str:
-    return "gpu" if device.startswith("gpu:") else "host"
+    return {"gpu": "gpu", "rank": "rank"}.get(device.partition(":")[0], "host")
 
 
 def _plural(side: str, many: bool) -> str:

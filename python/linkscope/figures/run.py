@@ -11,12 +11,15 @@ from typing import Any
 import polars
 
 from linkscope.figures.results import results
+from linkscope.importers.opened import opened
+from linkscope.importers.peer_output import Topology
 from linkscope.machine.node import Node
 from linkscope.machine.nominal import nominal
 from linkscope.machine.paths import Paths
 from linkscope.machine.state import MachineState
 from linkscope.machine.traits import MethodTraits, method_traits
 from linkscope.machine.vendor import named_vendor, vendor_of
+from linkscope.messages.finding import Finding, Level
 from linkscope.messages.methods import library
 from linkscope.results.row import Row
 from linkscope.results.run_file import RunFile
@@ -36,10 +39,11 @@ class Run:
 
     @staticmethod
     def of(run: Run | RunFile | str | os.PathLike[str]) -> Run:
-        """Return the run that is given, read before or named. Raises LinkscopeError where a file is no run file."""
+        """Return the run that is given, read before or named: a run file, or what another tool printed, "-" for
+        standard input. Raises LinkscopeError where a file is neither."""
         if isinstance(run, Run):
             return run
-        return Run(run if isinstance(run, RunFile) else RunFile.read(run))
+        return Run(run if isinstance(run, RunFile) else opened(Path(run)))
 
     @property
     def path(self) -> Path:
@@ -95,6 +99,25 @@ class Run:
     def modelled(self) -> bool:
         """Return whether any result comes from a machine model."""
         return self.file.modelled
+
+    @property
+    def pasted(self) -> bool:
+        """Return whether another tool made it."""
+        return "origin" in self.header
+
+    @cached_property
+    def printed(self) -> tuple[Finding, ...]:
+        """Return what other tools printed besides results, and what was not understood of it."""
+        said = self.header.get("origin", {}).get("findings", ())
+        return tuple(Finding(one["code"], Level(one["level"]), one["facts"]) for one in said)
+
+    @cached_property
+    def topology(self) -> Topology | None:
+        """Return how the devices are joined, where it was pasted."""
+        said = self.header.get("origin", {}).get("topology")
+        if said is None:
+            return None
+        return Topology({(a, b): word for a, b, word in said["pairs"]}, said["numa"], said["vendor"])
 
     @property
     def missing(self) -> tuple[str, ...]:

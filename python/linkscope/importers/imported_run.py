@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
+import time
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
@@ -14,15 +15,30 @@ from linkscope.documents.whole_file import write_whole
 from linkscope.errors import LinkscopeError
 from linkscope.importers import importers
 from linkscope.importers.cases import Match, claimed, gpus_of, matches, movement, renamed, within
+from linkscope.importers.importers import Paste
 from linkscope.importers.outcome import outcome, sequence_of, sized
-from linkscope.importers.peer_output import NVLS, Figure, PeerOutput, Source
+from linkscope.importers.own_case import RANK, own_cases
+from linkscope.importers.peer_output import (
+    MOST_GPUS,
+    NVLS,
+    UNKNOWN,
+    Figure,
+    Gpu,
+    Movement,
+    PeerOutput,
+    Source,
+    Topology,
+)
+from linkscope.machine.gpu_models import links_of
 from linkscope.machine.node import Device, Node
 from linkscope.messages.catalog import sentence
-from linkscope.messages.finding import Finding, note
+from linkscope.messages.finding import Finding, note, warning
 from linkscope.results.run_file import FILE_SCHEMA, RunFile
 from linkscope.version import __version__
 
 Json = dict[str, Any]
+MOST_QUOTED = 60
+"""Characters of an unread line that a finding quotes."""
 
 
 @dataclass(frozen=True)
@@ -41,39 +57,103 @@ class Wanted:
 
 
 def import_file(path: Path, output: Path, wanted: Wanted, command: Sequence[str] = ()) -> RunFile:
-    """Writes what ``path`` says to the run file ``output``, whole or not at all, and reads it back.
+    """Write what a paste says to the run file ``output``, whole or not at all, and return it as read back.
 
-    Raises LinkscopeError where ``path`` is no output that is known, none of its tests is known, or ``output`` exists.
+    Raises LinkscopeError where ``path`` is no output that is known, it holds no results, or ``output`` exists.
     """
     if output.exists():
         raise LinkscopeError(f"{output} exists: choose another -o FILE")
-    peer = importers.read(Source.read(path, wanted.processes, wanted.nvls), wanted.format)
-    if wanted.nvls is not None and not any(NVLS[wanted.nvls] in one.notes for one in peer.figures):
+    paste = importers.read(Source.read(path, wanted.processes, wanted.nvls), wanted.format)
+    if not any(one.figures or one.not_run for one in paste.outputs):
+        stopped = next((sentence(one) for output in paste.outputs for one in output.findings), "it holds no results")
+        raise LinkscopeError(f"{path}: {stopped}")
+    records, findings = _records(paste, wanted, command)
+    output.parent.mkdir(parents=True, exist_ok=True)
+    write_whole(output, "".join(line.decode() + "\n" for line in _lines(records)))
+    run = RunFile.read(output)
+    return replace(run, findings=(*findings, *run.findings))
+
+
+def pasted(paths: Sequence[Path], wanted: Wanted | None = None) -> RunFile:
+    """Return the run that pastes are, read as one: a topology beside a log gives the log's links. Nothing is written.
+
+    "-" is standard input. Raises LinkscopeError where they are no output that is known.
+    """
+    wanted = wanted or Wanted()
+    sources = [Source.read(path, wanted.processes, wanted.nvls) for path in paths]
+    text = "\n".join(source.text for source in sources)
+    paste = importers.read(replace(sources[0], text=text), wanted.format)
+    records, findings = _records(paste, wanted, ())
+    run = RunFile.of_lines(paths[0], _lines(records))
+    return replace(run, findings=(*findings, *run.findings))
+
+
+def _lines(records: Iterable[Json]) -> Iterator[bytes]:
+    for record in records:
+        yield json.dumps(record, separators=(",", ":"), allow_nan=False).encode()
+
+
+def _records(paste: Paste, wanted: Wanted, command: Sequence[str]) -> tuple[list[Json], list[Finding]]:
+    """Return the header and the rows of a paste, and what a user should know of them. Raises LinkscopeError."""
+    path = paste.source.path
+    notes = {text for output in paste.outputs for one in output.figures for text in one.notes}
+    if wanted.nvls is not None and NVLS[wanted.nvls] not in notes:
         raise LinkscopeError(f"{path} has no results of NCCL; leave --nvls out")
-    node = _node(peer, path, wanted)
+    node = _node(paste, wanted)
+    rows: list[Json] = []
+    told: list[Finding] = []
+    for peer in paste.outputs:
+        own, findings = _rows(peer, node, wanted)
+        rows += own
+        told += findings
+    rows = _once(rows)
+    if paste.unread:
+        shown = " ".join(paste.source.lines[paste.unread[0] - 1].split())[:MOST_QUOTED]
+        told.append(warning("import.unread", rows=len(paste.unread), number=paste.unread[0], line=shown))
+    printed = [one for peer in paste.outputs for one in peer.findings]
+    return [_header(paste, wanted, node, [row["id"] for row in rows], command, [*printed, *told]), *rows], told
+
+
+def _rows(peer: PeerOutput, node: Node, wanted: Wanted) -> tuple[list[Json], list[Finding]]:
+    """Return the rows of one tool's results: cases of linkscope's suites where these measure the same, else cases of
+    their own; and what was left out."""
     tests = dict.fromkeys([figure.test for figure in peer.figures] + [one.test for one in peer.not_run])
-    cases = claimed(peer, node, tests)
+    one_host = [figure for figure in peer.figures if figure.moves is None or _is_known(figure.moves)]
+    cases = claimed(replace(peer, figures=tuple(one_host)), node, tests)
     own = [one for one in cases if within(one[1], peer)]
     wider = [one for one in cases if not within(one[1], peer)]
-    found = list(matches(peer, own))
+    found = list(matches(replace(peer, figures=tuple(one_host)), own))
     beyond = list(matches(replace(peer, figures=_untaken(peer, found)), wider))
     beside = wanted.beside.rows if wanted.beside else ()
     known = {movement(row.case): row.case for row in beside} | {row.id: row.case for row in beside}
     read = [(match, _row(peer, match, known)) for match in found]
     rows = _once([row for _, row in read if row is not None])
     have = {row["id"] for row in rows}
-    lacking = _lacking(peer, node, [*(match for match, row in read if row is None), *beyond], known, have)
+    incomplete = [match for match, row in read if row is None]
+    lacking = _lacking(peer, node, [*incomplete, *beyond], known, have)
     rows += _not_run(peer, own, known, have)
-    if lacking and not rows:
-        raise LinkscopeError(f"{path}: {sentence(_told(lacking, len(lacking))[0])}")
-    if not rows:
-        raise LinkscopeError(f"{path}: no case of linkscope is what these measure: {', '.join(tests)[:200]}")
-    records = [_header(peer, path, wanted, node, [row["id"] for row in (*rows, *lacking)], command), *rows, *lacking]
-    output.parent.mkdir(parents=True, exist_ok=True)
-    write_whole(output, "".join(json.dumps(one, separators=(",", ":"), allow_nan=False) + "\n" for one in records))
-    run = RunFile.read(output)
-    told = (*peer.findings, *_told(lacking, len(run.rows)), *_left_out(peer, [*found, *beyond]))
-    return replace(run, findings=(*told, *run.findings))
+    whole = [match for match, row in read if row is not None]
+    left = _untaken(peer, [*whole, *beyond])
+    rows += [_own_row(peer, case, figure) for case, figure in own_cases(peer, left)]
+    unsaid = [figure for figure in left if figure.moves is None]
+    counts = Counter(figure.test for figure in unsaid)
+    dropped = [note("import.other-tests", test=test, results=count) for test, count in counts.items()]
+    return [*rows, *lacking], [*_told(lacking, len(rows) + len(lacking)), *dropped]
+
+
+def _is_known(moves: Movement) -> bool:
+    """Return whether a case of a suite can be meant: none lies on several hosts, and each names its memory."""
+    return moves.hosts == 1 and UNKNOWN not in moves.memories and not moves.varies
+
+
+def _own_row(peer: PeerOutput, case: Json, figure: Figure) -> Json:
+    found = outcome(case, {0: figure})
+    row = _start(peer, case, figure.test, "ok", figure.moves)
+    hosts = figure.moves.hosts if figure.moves else 1
+    if hosts > 1 and figure.moves:
+        each = max(figure.moves.ranks // hosts, 1)
+        row["hosts"] = [f"host {rank // each}" for rank in range(figure.moves.ranks)]
+    return {**row, **(found or {})}
 
 
 def _row(peer: PeerOutput, match: Match, known: Mapping[str, Json]) -> Json | None:
@@ -83,7 +163,7 @@ def _row(peer: PeerOutput, match: Match, known: Mapping[str, Json]) -> Json | No
     tests = ", ".join(sequence_of(match.figures))
     own = sized(match.case, match.figures)
     case = renamed(own, known) or sized(renamed(match.case, known) or own, match.figures)
-    return {**_start(peer, case, tests, "ok"), **found}
+    return {**_start(peer, case, tests, "ok", match.figures[min(match.figures)].moves), **found}
 
 
 def _once(rows: Sequence[Json]) -> list[Json]:
@@ -125,50 +205,96 @@ def _not_run(
     return rows
 
 
-def _start(peer: PeerOutput, case: Json, test: str, status: str) -> Json:
-    origin = {"tool": peer.tool, "version": peer.version, "test": test.removeprefix(f"{peer.tool} ")}
+def _start(peer: PeerOutput, case: Json, test: str, status: str, moves: Movement | None = None) -> Json:
+    origin: Json = {"tool": peer.tool, "version": peer.version, "test": test.removeprefix(f"{peer.tool} ")}
+    if moves is not None:
+        origin["moves"] = asdict(moves)
     return {"record": "row", "id": case["id"], "status": status, "modelled": False, "origin": origin, "case": case}
 
 
 def _header(
-    peer: PeerOutput, path: Path, wanted: Wanted, node: Node, ids: Sequence[str], command: Sequence[str]
+    paste: Paste, wanted: Wanted, node: Node, ids: Sequence[str], command: Sequence[str], findings: Sequence[Finding]
 ) -> Json:
-    """``started``: when the file was last written, since tools do not print when they ran."""
-    written = datetime.fromtimestamp(path.stat().st_mtime, timezone.utc)
+    """Return the header. ``started`` is when the file was last written, since tools do not print when they ran. The
+    host's name stays in the paste: a page or a run file may be passed on."""
+    path, peer = paste.source.path, paste.main
+    at = path.stat().st_mtime if path.is_file() else time.time()
     beside = str(wanted.beside.header.get("host", "")) if wanted.beside else ""
+    versions = {name: word for one in paste.outputs for name, word in one.versions.items()}
+    said = [{"code": one.code, "level": one.level.value, "facts": dict(one.facts)} for one in findings]
     return {
         "record": "header",
         "schema": FILE_SCHEMA,
         "version": __version__,
-        "started": written.isoformat(timespec="seconds"),
-        "host": peer.host or beside,
+        "started": datetime.fromtimestamp(at, timezone.utc).isoformat(timespec="seconds"),
+        "host": beside,
         "command": list(command),
         "node": node.to_json(),
         "origin": {
             **{"tool": peer.tool, "version": peer.version, "file": path.name},
-            **({"versions": dict(peer.versions)} if peer.versions else {}),
+            **({"versions": versions} if versions else {}),
+            **({"findings": said} if said else {}),
+            **({"topology": _topology(paste.topology)} if paste.topology is not None else {}),
         },
-        "plan": {"suites": list(peer.suites), "options": {}, "ids": list(ids)},
+        "plan": {
+            "suites": list(dict.fromkeys(suite for one in paste.outputs for suite in one.suites)),
+            "options": {},
+            "ids": list(ids),
+        },
     }
 
 
-def _node(peer: PeerOutput, path: Path, wanted: Wanted) -> Node:
-    """The given node, if its GPUs are those that the file names; else one of them without links."""
+def _topology(topology: Topology) -> Json:
+    pairs = [[a, b, word] for (a, b), word in topology.pairs.items()]
+    return {"pairs": pairs, "numa": dict(topology.numa), "vendor": topology.vendor}
+
+
+def _node(paste: Paste, wanted: Wanted) -> Node:
+    """Return the given node, if its GPUs are those that the paste names; else what the paste says of it: its GPUs, with
+    the links that such GPUs have or that the pasted topology names."""
     given = wanted.beside.node if wanted.beside else wanted.node
-    count = len(peer.gpus)
+    gpus = max((_of_one_host(output) for output in paste.outputs), key=len)
     if given is not None:
-        names = [device.name for device in given.of_kind("gpu")]
-        own = [gpu.name for gpu in peer.gpus]
-        if len(names) < count or any(one and name and one != name for one, name in zip(own, names, strict=False)):
+        names, own = [device.name for device in given.of_kind("gpu")], [gpu.name for gpu in gpus]
+        if len(names) < len(gpus) or any(one and name and one != name for one, name in zip(own, names, strict=False)):
             theirs, ours = (", ".join(dict.fromkeys(one)) or "none" for one in (own, names))
-            what = f"is of {count} GPUs ({theirs}), {given.name} has {len(names)} ({ours})"
-            raise LinkscopeError(f"{path} {what}: name a run or a description of the same node")
+            what = f"is of {len(gpus)} GPUs ({theirs}), {given.name} has {len(names)} ({ours})"
+            raise LinkscopeError(f"{paste.source.path} {what}: name a run or a description of the same node")
         return replace(given, modelled=False)
-    gpus = [Device(f"gpu:{i}", "gpu", gpu.name, numa=0, pci=gpu.pci) for i, gpu in enumerate(peer.gpus)]
-    numa = [Device(f"numa:{i}", "numa") for i in range(peer.numa_nodes)]
-    names = list(dict.fromkeys(gpu.name for gpu in peer.gpus if gpu.name))
-    title = f"{count} x {names[0]}" if len(names) == 1 else peer.host or (f"{count} GPUs" if count else "host")
-    return Node(title, (*numa, *gpus), ())
+    count = max(len(gpus), *(1 + _highest(output) for output in paste.outputs))
+    gpus = (*gpus, *[Gpu(gpus[-1].name if gpus else "")] * (count - len(gpus)))
+    devices, links = links_of([gpu.name for gpu in gpus], paste.topology)
+    by_pci = {f"gpu:{number}": gpu.pci for number, gpu in enumerate(gpus)}
+    devices = tuple(replace(one, pci=by_pci.get(one.id)) for one in devices)
+    nodes = max(output.numa_nodes for output in paste.outputs)
+    numa = [Device(f"numa:{i}", "numa") for i in range(nodes) if f"numa:{i}" not in {one.id for one in devices}]
+    ranks = [Device(f"{RANK}:{i}", RANK) for i in range(2)] if _has_ranks(paste) else []
+    names = list(dict.fromkeys(gpu.name for gpu in gpus if gpu.name))
+    title = f"{count} x {names[0]}" if len(names) == 1 else f"{count} GPUs" if count else "host"
+    return Node(title, (*numa, *devices, *ranks), links)
+
+
+def _of_one_host(output: PeerOutput) -> tuple[Gpu, ...]:
+    """Return the GPUs of the first of several hosts: nodes are alike."""
+    hosts = max((figure.moves.hosts for figure in output.figures if figure.moves), default=1)
+    return output.gpus[: max(len(output.gpus) // max(hosts, 1), 1)] if hosts > 1 else output.gpus
+
+
+def _highest(output: PeerOutput) -> int:
+    """Return the highest number of a GPU that a result names, -1 for none."""
+    places = (place for one in output.figures if one.moves for place in (one.moves.source, one.moves.destination))
+    found = [int(place.partition(":")[2]) for place in places if place.startswith("gpu:")]
+    many = [min(one.moves.ranks // max(one.moves.hosts, 1), MOST_GPUS) - 1 for one in output.figures if _on_gpus(one)]
+    two = [1 for one in output.figures if one.moves and one.moves.memories == ("device", "device")]
+    return max([*found, *many, *two], default=-1)
+
+
+def _on_gpus(figure: Figure) -> bool:
+    return figure.moves is not None and figure.moves.kind == "collective" and figure.moves.memories[0] == "device"
+
+
+def _has_ranks(paste: Paste) -> bool:
+    return any(UNKNOWN in one.moves.memories for out in paste.outputs for one in out.figures if one.moves)
 
 
 def _untaken(peer: PeerOutput, found: Sequence[Match]) -> tuple[Figure, ...]:
@@ -185,9 +311,3 @@ def _told(lacking: Sequence[Json], cases: int) -> list[Finding]:
         note("import.incomplete", cases=len(names), all=cases, tests=list(dict.fromkeys(names)), reason=reason)
         for reason, names in tests.items()
     ]
-
-
-def _left_out(peer: PeerOutput, found: Sequence[Match]) -> list[Finding]:
-    """Return how many results of which tests are in no row."""
-    left = Counter(figure.test for figure in _untaken(peer, found))
-    return [note("import.other-tests", test=test, results=count) for test, count in left.items()]

@@ -1,70 +1,124 @@
-"""The list of formats that `linkscope import` reads."""
+"""The list of tools whose output linkscope reads, and what a paste holds of them."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import re
 from dataclasses import dataclass
+from importlib import import_module
+from typing import Any
 
 from linkscope.errors import LinkscopeError
-from linkscope.importers import (
-    commscope,
-    multichase,
-    nccl_tests,
-    nvbandwidth,
-    nvloom,
-    osu,
-    p2p_bandwidth_latency_test,
-    transferbench,
-)
-from linkscope.importers.peer_output import PeerOutput, Source
+from linkscope.importers.peer_output import PeerOutput, Source, Topology
+from linkscope.messages.catalog import problem
 from linkscope.messages.near_names import unknown
 from linkscope.results.printed_mark import is_marked
 
 
 @dataclass(frozen=True)
 class Importer:
-    """``recognises``: whether a text looks like the tool's; ``read`` raises LinkscopeError where it is not."""
+    """A reader by the name of its module here, which loads when it is asked. It has ``SUMMARY``, ``recognises(text)``:
+    whether a text holds lines of the tool, and ``read(source)``, which raises LinkscopeError where none is of use."""
 
-    summary: str
-    recognises: Callable[[str], bool]
-    read: Callable[[Source], PeerOutput]
+    name: str
+
+    @property
+    def summary(self) -> str:
+        """Return the tool, the versions and the forms that are read."""
+        return str(self._module.SUMMARY)
+
+    def recognises(self, text: str) -> bool:
+        """Return whether a text holds lines of the tool."""
+        return bool(self._module.recognises(text))
+
+    def read(self, source: Source) -> PeerOutput:
+        """Return what the tool's lines say. Raises LinkscopeError."""
+        output: PeerOutput = self._module.read(source)
+        return output
+
+    @property
+    def _module(self) -> Any:
+        return import_module(f"linkscope.importers.{self.name}")
 
 
 IMPORTERS = {
-    "nvbandwidth": Importer("nvbandwidth 0.8 to 0.10: text, JSON (-j)", nvbandwidth.recognises, nvbandwidth.read),
-    "nccl-tests": Importer(
-        "nccl-tests and rccl-tests: text, JSON (-J), CSV and JSON lines (-x)", nccl_tests.recognises, nccl_tests.read
-    ),
-    "osu": Importer("OSU micro-benchmarks 5 to 7: text, also of -f", osu.recognises, osu.read),
-    "commscope": Importer("Comm|Scope: Google Benchmark's JSON and CSV", commscope.recognises, commscope.read),
-    "p2pBandwidthLatencyTest": Importer(
-        "p2pBandwidthLatencyTest of the CUDA samples: text",
-        p2p_bandwidth_latency_test.recognises,
-        p2p_bandwidth_latency_test.read,
-    ),
-    "transferbench": Importer(
-        "TransferBench 1.52, preset p2p: table, CSV (OUTPUT_TO_CSV=1)", transferbench.recognises, transferbench.read
-    ),
-    "nvloom": Importer("nvloom: CSV (--csvOutputFile)", nvloom.recognises, nvloom.read),
-    "multichase": Importer("multichase: text of -v", multichase.recognises, multichase.read),
+    "nvbandwidth": Importer("nvbandwidth"),
+    "nccl-tests": Importer("nccl_tests"),
+    "osu": Importer("osu"),
+    "commscope": Importer("commscope"),
+    "p2pBandwidthLatencyTest": Importer("p2p_bandwidth_latency_test"),
+    "transferbench": Importer("transferbench"),
+    "nvloom": Importer("nvloom"),
+    "multichase": Importer("multichase"),
+    "nvidia-smi": Importer("topology_matrix"),
 }
+_NUMBERS = re.compile(r"(?<![\w.])-?\d{1,20}(?:\.\d{1,20})?(?:e[-+]?\d{1,3})?(?![\w.])")
+_NEAREST = 60
+"""Characters of a line that an error quotes."""
 
 
-def read(source: Source, name: str | None) -> PeerOutput:
-    """What the file says, as ``name`` of ``IMPORTERS``, or as the one that recognises it.
+@dataclass(frozen=True)
+class Paste:
+    """What one or several tools printed. ``unread``: the lines, from 1, that look like rows of a table and that no
+    reader took."""
 
-    Raises LinkscopeError, one line, where none does, several do, or the file is not what it seems: what linkscope
-    itself printed in a tool's format is no figure of that tool.
+    source: Source
+    outputs: tuple[PeerOutput, ...]
+    unread: tuple[int, ...] = ()
+
+    @property
+    def main(self) -> PeerOutput:
+        """Return the output with most figures."""
+        return max(self.outputs, key=lambda output: len(output.figures))
+
+    @property
+    def topology(self) -> Topology | None:
+        """Return how the devices are joined, where the paste says it."""
+        return next((output.topology for output in self.outputs if output.topology is not None), None)
+
+
+def read(source: Source, name: str | None = None) -> Paste:
+    """Return what a paste holds of the tool ``name`` of ``IMPORTERS``, or of all tools whose lines are in it.
+
+    Raises LinkscopeError, one line, where there is none, or no line is of use: what linkscope itself printed in a
+    tool's format is no figure of that tool.
     """
     if is_marked(source.text):
         raise LinkscopeError(f"{source.path} was printed by linkscope: name its run file where you name a run")
-    if name is None:
-        found = [key for key, one in IMPORTERS.items() if one.recognises(source.text)]
-        if len(found) != 1:
-            known = ", ".join(IMPORTERS)
-            why = "is the output of no tool that linkscope reads" if not found else f"may be of {' or '.join(found)}"
-            raise LinkscopeError(f"{source.path} {why}: name it with --from, one of {known}")
-        name = found[0]
-    if name not in IMPORTERS:
+    if name is not None and name not in IMPORTERS:
         raise unknown("format", name, IMPORTERS, "linkscope list importers")
-    return IMPORTERS[name].read(source)
+    named = [name] if name else [key for key, one in IMPORTERS.items() if one.recognises(source.text)]
+    if not named:
+        raise _unknown(source)
+    outputs: list[PeerOutput] = []
+    wrong: list[LinkscopeError] = []
+    for key in named:
+        try:
+            outputs.append(IMPORTERS[key].read(source))
+        except LinkscopeError as error:
+            wrong.append(error)
+    if not outputs:
+        raise wrong[0]
+    return Paste(source, tuple(outputs), _unread(source, outputs))
+
+
+def _unread(source: Source, outputs: list[PeerOutput]) -> tuple[int, ...]:
+    """Return the rows of numbers that no reader took; none of JSON, whose readers take it whole."""
+    if any(not output.read for output in outputs):
+        return ()
+    taken = frozenset().union(*(output.read for output in outputs))
+    return tuple(number for number, line in enumerate(source.lines, 1) if number not in taken and _is_row(line))
+
+
+def _is_row(line: str) -> bool:
+    """Return whether a line is mostly numbers, as a table's row is."""
+    words = line.split()
+    return len(words) > 1 and len(_NUMBERS.findall(line)) >= max(2, len(words) // 2)
+
+
+def _unknown(source: Source) -> LinkscopeError:
+    """Return the error for a text of no known tool, with the line that is nearest to a row of a table."""
+    near = next(((number, line) for number, line in enumerate(source.lines, 1) if _is_row(line)), None)
+    if near is None:
+        return problem("import.unknown", path=str(source.path), tools=list(IMPORTERS))
+    line = " ".join(near[1].split())[:_NEAREST]
+    return problem("import.unknown-rows", path=str(source.path), number=near[0], nearest=line)

@@ -6,8 +6,10 @@ import csv
 import math
 import re
 import stat
+import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -16,6 +18,7 @@ import msgspec
 from linkscope.documents.escaped import escaped
 from linkscope.documents.typed import typed
 from linkscope.errors import LinkscopeError
+from linkscope.importers.pasted_text import cleaned, decoded
 from linkscope.messages.finding import Finding
 from linkscope.results.note_codes import NVLS_FREE, NVLS_NONE
 from linkscope.results.row import Stats
@@ -28,7 +31,6 @@ MOST_FILE = 64 << 20
 MOST_GPUS = 256
 LARGEST = 1e15
 _LEAST_TIME = 1e-12
-_FORBIDDEN = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069]")
 
 
 @dataclass(frozen=True)
@@ -54,9 +56,9 @@ class Movement:
     drives it, "" for the source. ``memories``: of source and destination: device, pinned, pageable, managed or UNKNOWN.
     ``both``: the result is the sum of both directions at once. ``opposed``: it is one direction's while the other is
     busy. ``at_once``: how many such transfers ran at once, the result being of one of them or their sum.
-    ``collective``: all-reduce ..., by ``ranks`` on ``hosts``. ``varies``: what else tells its series from others of the
-    test: "in place", "half", "scope warp". ``counts``: a key of importers/counted.toml where the tool counts other bytes
-    than the payload once.
+    ``collective``: all-reduce ..., by ``ranks`` on ``hosts``. ``varies``: what else tells its series from others of
+    the test: "in place", "half", "scope warp". ``counts``: a key of importers/counted.toml where the tool counts other
+    bytes than the payload once.
     """
 
     kind: str
@@ -101,7 +103,8 @@ class Figure:
 @dataclass(frozen=True)
 class Topology:
     """What `nvidia-smi topo -m` or `amd-smi topology` says. ``pairs``: how two devices are joined, in the tool's word
-    ("NV18", "SYS", "XGMI"), by their ids, "gpu:0" or "nic:mlx5_0", both ways. ``numa``: the node of each GPU, where said.
+    ("NV18", "SYS", "XGMI"), by their ids, "gpu:0" or "nic:mlx5_0", both ways. ``numa``: the node of each GPU, where
+    said.
     """
 
     pairs: Mapping[tuple[str, str], str]
@@ -154,39 +157,39 @@ NVLS = {
 
 @dataclass(frozen=True)
 class Source:
-    """A file's text, for a reader; ``path`` is for what it says of errors. ``processes``: how many took part, where the
-    user says it. ``nvls``: whether NCCL could reduce in the GPU switch, "on" or "off", where the user says it."""
+    """A paste's text, for a reader, as the tool printed it (importers/pasted_text.py). ``path`` is for what it says of
+    errors. ``processes``: how many took part, where the user says it. ``nvls``: whether NCCL could reduce in the GPU
+    switch, "on" or "off", where the user says it."""
 
     path: Path
     text: str
     processes: int | None = None
     nvls: str | None = None
 
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "text", "\n".join(cleaned(self.text)))
+
     @staticmethod
     def read(path: Path, processes: int | None = None, nvls: str | None = None) -> Source:
-        """Raises LinkscopeError, one line, for what is no file of printable UTF-8 text, or too large."""
+        """Return the text of a file, or of standard input for "-". Raises LinkscopeError, one line, for what is no text
+        or too large."""
         try:
-            if not stat.S_ISREG(path.stat().st_mode):
+            if str(path) == "-":
+                data = sys.stdin.buffer.read(MOST_FILE + 1)
+            elif not stat.S_ISREG(path.stat().st_mode):
                 raise LinkscopeError(f"{path} is no file: name what the tool printed")
-            with path.open("rb") as stream:
-                data = stream.read(MOST_FILE + 1)
+            else:
+                with path.open("rb") as stream:
+                    data = stream.read(MOST_FILE + 1)
         except OSError as error:
             raise LinkscopeError(f"cannot read {path}: {error.strerror or error}") from error
         if len(data) > MOST_FILE:
             raise LinkscopeError(f"{path} is larger than {MOST_FILE >> 20} MiB: no tool's output is")
-        try:
-            text = data.decode().replace("\r\n", "\n")
-        except UnicodeDecodeError as error:
-            line = data.count(b"\n", 0, error.start) + 1
-            raise LinkscopeError(f"{path}, line {line}: no UTF-8 text: name what the tool printed") from error
-        odd = _FORBIDDEN.search(text)
-        if odd is not None:
-            line = text.count("\n", 0, odd.start()) + 1
-            raise LinkscopeError(f"{path}, line {line}: a control character ({odd.group()!a}): no tool prints that")
-        return Source(path, text, processes, nvls)
+        return Source(path, decoded(data, str(path)), processes, nvls)
 
-    @property
+    @cached_property
     def lines(self) -> list[str]:
+        """Return the lines; line 1 of the paste is the first."""
         return self.text.split("\n")
 
     def wrong(self, line: int, what: str) -> LinkscopeError:
@@ -211,7 +214,7 @@ class Source:
     def json(self, form: type[Form]) -> Form:
         """The file as JSON of that form. Raises LinkscopeError that names the line or the field."""
         try:
-            data = msgspec.json.decode(self.text.encode())
+            data = msgspec.json.decode(self.text[self.text.find("{") : self.text.rfind("}") + 1].encode())
         except (ValueError, RecursionError) as error:
             raise self.wrong(0, f"no JSON: {error}") from error
         try:

@@ -13,14 +13,15 @@ from linkscope.displayed import Displayed, Picture, displays
 MOST_DEVICES = 4096
 MOST_LINKS = 65536
 LARGEST = 1e18
-_DEVICE_ID = re.compile(r"(gpu|numa):[0-9]{1,6}|switch:.{1,100}")
+_DEVICE_ID = re.compile(r"(gpu|numa|rank):[0-9]{1,6}|switch:.{1,100}")
 
 
 @dataclass(frozen=True)
 class Device:
-    """A place that computes or owns memory, or (kind ``switch``) a vertex that only forwards.
+    """A place that computes or owns memory, or (kind ``switch``) a vertex that only forwards. Of another tool's run a
+    ``rank:N`` has memory of which nothing tells where it lies.
 
-    ``id`` is ``gpu:N``, ``numa:N`` or ``switch:NAME``. ``package`` groups devices that share one socket or
+    ``id`` is ``gpu:N``, ``numa:N``, ``rank:N`` or ``switch:NAME``. ``package`` groups devices that share one socket or
     module (two MI250X dies); ``numa`` is the nearest NUMA node of a GPU. Sizes in bytes, rates in decimal GB/s.
     A described GPU that cannot reach every other has ``attributes["peers"]``: the ids of those it can load and store.
     """
@@ -102,7 +103,7 @@ class Node(Displayed):
         if len(set(ids)) < len(ids):
             return "a device is named twice"
         if any(_DEVICE_ID.fullmatch(device.id) is None for device in self.devices):
-            return "a device is neither gpu:N nor numa:N nor switch:NAME"
+            return "a device is neither gpu:N nor numa:N, rank:N nor switch:NAME"
         if any(device.kind != device.id.partition(":")[0] for device in self.devices):
             return "a device is of another kind than its id says"
         if any(link.a not in ids or link.b not in ids for link in self.links):

@@ -25,7 +25,7 @@ MOST_LINE = 64 << 20
 Text = Annotated[str, Meta(max_length=MOST_TEXT)]
 Id = Annotated[str, Meta(min_length=1, max_length=MOST_TEXT)]
 Word = Annotated[str, Meta(max_length=1024)]
-Place = Annotated[str, Meta(pattern=r"^(numa|gpu):[0-9]{1,6}$")]
+Place = Annotated[str, Meta(pattern=r"^(numa|gpu|rank):[0-9]{1,6}$")]
 Count = Annotated[int, Meta(ge=0, le=LARGEST)]
 Share = Annotated[float, Meta(ge=0, le=1e3)]
 FigureWord = Literal["first", "sum", "aggregate", "half", "latency", "touched", "algorithm", "bus"]
@@ -165,15 +165,35 @@ class Case(Struct):
     environment: dict[Word, Text] | Unset = UNSET
 
 
+class FindingRecord(Struct):
+    """What a tool printed besides results, as messages/finding.Finding."""
+
+    code: Word
+    level: Literal["error", "warning", "note"]
+    facts: dict[Word, Any]
+
+
+class TopologyRecord(Struct):
+    """A pasted topology, as importers/peer_output.Topology; each pair of devices with the tool's word."""
+
+    pairs: list[tuple[Word, Word, Word]]
+    numa: dict[Word, Count]
+    vendor: Word
+
+
 class OriginRecord(Struct):
     """Another tool whose output a figure was imported from. ``test``: its own name of what it measured. ``versions``:
-    of libraries and drivers."""
+    of libraries and drivers. ``moves``: of a result, what it moves (importers/peer_output.Movement). ``findings``: of a
+    file, what the tools printed besides. ``topology``: of a file, how it says that devices are joined."""
 
     tool: Word
     version: Word
     test: Text | Unset = UNSET
     file: Word | Unset = UNSET
     versions: dict[Word, Word] | Unset = UNSET
+    moves: dict[Word, Any] | Unset = UNSET
+    findings: list[FindingRecord] | Unset = UNSET
+    topology: TopologyRecord | Unset = UNSET
 
 
 class Options(Struct):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import os
 import stat
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -103,7 +103,13 @@ class RunFile(Displayed):
         Raises LinkscopeError, one line, where the file cannot be read, is no run file, or has another schema.
         """
         with without_collection():
-            return _read(Path(path))
+            return _read(Path(path), _lines(Path(path)))
+
+    @staticmethod
+    def of_lines(path: Path, lines: Iterable[bytes]) -> RunFile:
+        """Return the run that lines are, which are in no file. Raises LinkscopeError."""
+        with without_collection():
+            return _read(path, ((number, line, True) for number, line in enumerate(lines, 1)))
 
 
 def fold(header: Json, rows: Sequence[Row]) -> Row:
@@ -127,13 +133,13 @@ def noise_of(header: Json, case_id: str, replicates: int, of_class: str) -> floa
     return width if 0 <= width < MOST_NOISE else 0.0
 
 
-def _read(path: Path) -> RunFile:
+def _read(path: Path, lines: Iterable[tuple[int, bytes, bool]]) -> RunFile:
     header: Json | None = None
     reader = RowReader()
     rows: dict[str, dict[int, Row]] = {}
     states: list[Json] = []
     findings: list[Finding] = []
-    for number, line, whole in _lines(path):
+    for number, line, whole in lines:
         try:
             if header is None:
                 header = _header(path, decoded(line) or {})

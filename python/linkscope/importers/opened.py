@@ -1,0 +1,40 @@
+"""Opened: the run that a file holds, whether linkscope or another tool wrote it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from linkscope.results.run_file import RunFile
+
+_HEADER = b'{"record"'
+"""How run files begin; `linkscope` writes their header first."""
+_STANDARD_INPUT = Path("-")
+
+
+def opened(path: Path, *more: Path) -> RunFile:
+    """Return the run of a run file, or of one or several pastes, read as one. Raises LinkscopeError."""
+    if not more and not is_paste(path):
+        return RunFile.read(path)
+    return pasted((path, *more))
+
+
+def pasted(paths: Sequence[Path]) -> RunFile:
+    """Return the run that pastes are. Raises LinkscopeError where they are no output that is known."""
+    from linkscope.importers.imported_run import pasted as read  # the readers load for pastes alone
+
+    return read(paths)
+
+
+def is_paste(path: Path) -> bool:
+    """Return whether a file is none of linkscope's; one that cannot be read, or is empty, is none of another tool's."""
+    if path == _STANDARD_INPUT:
+        return True
+    if path.suffix == ".jsonl" or not path.is_file():
+        return False
+    try:
+        with path.open("rb") as stream:
+            start = stream.read(1 << 12).lstrip()
+    except OSError:
+        return False
+    return bool(start) and not start.startswith(_HEADER)
