@@ -49,6 +49,7 @@ IMPORTERS = {
     "transferbench": Importer("transferbench"),
     "nvloom": Importer("nvloom"),
     "multichase": Importer("multichase"),
+    "perftest": Importer("perftest"),
     "nvidia-smi": Importer("topology_matrix"),
 }
 _NUMBERS = re.compile(r"(?<![\w.])-?\d{1,20}(?:\.\d{1,20})?(?:e[-+]?\d{1,3})?(?![\w.])")
