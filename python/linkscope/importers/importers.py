@@ -43,6 +43,7 @@ class Importer:
 IMPORTERS = {
     "nvbandwidth": Importer("nvbandwidth"),
     "nccl-tests": Importer("nccl_tests"),
+    "nccl-log": Importer("nccl_words"),
     "osu": Importer("osu"),
     "commscope": Importer("commscope"),
     "p2pBandwidthLatencyTest": Importer("p2p_bandwidth_latency_test"),

@@ -1,128 +1,82 @@
 """nccl-tests and rccl-tests: their tables, nccl-tests' JSON (-J) and rccl-tests' CSV and JSON lines (-x, -Z).
 
-Formats: src/util.cu of nccl-tests 2.19, Reporter in src/common.cu of rccl-tests. Times are out of place; those in place
-are left out, since no suite's case is in place.
+Formats: src/util.cu of nccl-tests 2.19, src/common.cu since 2017. A row has the bytes of the larger buffer, elements of
+one rank's share, then time, algorithm and bus bandwidth and wrong values, out of place and in place.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from typing import Annotated, Any, TypedDict
+from collections.abc import Iterator
+from dataclasses import replace
 
-from msgspec import Meta
-
-from linkscope.importers.peer_output import (
-    MOST_GPUS,
-    NVLS,
-    SECONDS,
-    Figure,
-    Gpu,
-    PeerOutput,
-    Source,
-    single,
+from linkscope.importers import nccl_reports
+from linkscope.importers.nccl_program import (
+    AMD,
+    NVIDIA,
+    PROGRAMS,
+    UNEVEN,
+    Point,
+    Program,
+    inferred,
+    kind_of,
+    newer,
+    of_programs,
     version_of,
 )
+from linkscope.importers.nccl_words import LibraryWords, scrubbed, words
+from linkscope.importers.peer_output import Gpu, PeerOutput, Source, plain_number
 from linkscope.machine.expected import collective_known_from
-from linkscope.messages.catalog import sentence
 from linkscope.messages.finding import Finding, note
-from linkscope.results.nccl_programs import NCCL_PROGRAMS
 
-NVIDIA, AMD = "nccl-tests", "rccl-tests"
-VERSIONS = ("2",)
-JSON_VERSIONS = (1, 2, 3)
-_SUITES = ("collectives", "p2p-processes")
-_TYPES = ("float", "float32")
-_MEMORY = "the case is of plain device memory; the tool may use memory of the library's own allocator"
-_CSV_NAMES = {"collective": "name", "#wrong": "wrong"}
-_CONFIG = re.compile(r"# nThread (\d+) nGpus (\d+) .*?(?<!warmup )(?<!agg )iters: (\d+) .*?(?:graph: (\d+).*)?")
-_RANK = re.compile(r"#\s+Rank\s+\d+ (?:Group\s+\d+ )?Pid\s+(\d+) on\s+(\S+) device\s+(\d+) \[([0-9a-fA-Fx:]+)\] (.*)")
-_LINE = re.compile(r"\s*(\d+)\s+\d+\s+(\w+)\s+\w+\s+-?\d+\s+(\S+)\s+\S+\s+\S+\s+(\S+)(?:\s.*)?")
-
-
-@dataclass
-class _Launch:
-    """How a program was started: threads, GPUs of each, calls in a row, graphs (0: none), and who its ranks are."""
-
-    threads: int = 1
-    gpus: int = 1
-    calls: int = 1
-    graphs: int = 0
-    pids: list[str] = field(default_factory=list)
-    hosts: list[str] = field(default_factory=list)
-
-    def facts(self, kind: str, ranks: int) -> dict[str, Any]:
-        """What a case must be for a figure of it (``importers/cases.py``)."""
-        processes = len(set(self.pids)) or max(ranks // max(self.threads * self.gpus, 1), 1)
-        launch = "one-thread" if self.threads == 1 else "thread-per-gpu" if self.gpus == 1 else "threads with GPUs each"
-        of_graphs = {"form": "graph", "recorded": self.calls if self.calls > 1 else None}
-        return {
-            "method": "xccl" if kind == "send-receive" else "xccl-collective",
-            "collective": None if kind == "send-receive" else kind,
-            "clock": "batch",
-            "processes": processes,
-            "memory": "device",
-            **(of_graphs if self.graphs else {"form": "eager"}),
-            **({"launch": launch} if processes == 1 else {}),
-        }
-
-
-class _Fields(TypedDict, total=False):
-    time: float
-    cpu_time: float
-    nwrong: float | str | None
-
-
-class _Sized(TypedDict):
-    size: int
-    type: Annotated[str, Meta(max_length=100)]
-
-
-class _Result(_Sized, total=False):
-    out_of_place: _Fields | None
-
-
-class _Device(TypedDict):
-    pid: int
-    hostname: Annotated[str, Meta(max_length=1024)]
-    device_hex: Annotated[str, Meta(max_length=128)]
-    device_info: Annotated[str, Meta(max_length=1024)]
-
-
-class _Config(TypedDict):
-    nthreads: int
-    ngpus: int
-    iterations: int
-    graph: int
-    devices: Annotated[list[_Device], Meta(max_length=MOST_GPUS)]
-
-
-class _Measured(TypedDict):
-    version: int
-    args: Annotated[list[str], Meta(min_length=1)]
-    nccl_version: int
-    config: _Config
-    results: list[_Result]
+TOOL = NVIDIA
+SUMMARY = "nccl-tests 2 and rccl-tests, one or several hosts: text, JSON (-J), CSV and JSON lines (-x)"
+KNOWN = (2, 19)
+_HEADS = re.compile(
+    r"^(?:# nThread \d{1,6} nGpus \d|# nccl-tests version |# Collective test starting|#? {0,20}size {1,20}count )",
+    re.MULTILINE,
+)
+_ROWS = re.compile(r"^ {0,24}\d{1,18} {1,20}\d{1,18} {1,20}[a-z]\w{1,15} {1,20}[a-z]{3,8} {1,20}-?\d", re.MULTILINE)
+_START = re.compile(
+    r"# (?:nccl-tests version (\S{1,40})(?: .{0,60}?nccl-library=(\d{1,9}))?|Collective test starting: (\S{1,80}))"
+)
+_CONFIG = re.compile(
+    r"(?:# )?nThread (\d{1,6}) nGpus (\d{1,6}) .{0,40}?maxBytes (\d{1,18}) step: (\d{1,18})\((\w{1,8})\) "
+    r"warmup iters: (\d{1,9}) iters: (\d{1,9})(?: .{0,80}?graph: (\d{1,9}))?.{0,40}"
+)
+_RANK = re.compile(
+    r"#\s{1,8}Rank\s{1,8}(\d{1,6}) (?:Group\s{1,8}(\d{1,6}) )?(?:Pid\s{1,12}(\d{1,9}) )?on\s{1,20}(\S{1,255}) "
+    r"device\s{1,4}\d{1,4} \[([0-9a-fA-Fx:.]{1,20})\] ?(.{0,100})"
+)
+_COLUMNS = re.compile(r"#?\s{0,20}(?:size\s{1,20}count|bytes\s{1,20}N)\s{1,20}type\b")
+_ROW = re.compile(
+    r"\s{0,24}(\d{1,18})\s{1,20}(\d{1,18})\s{1,20}([a-z][a-z0-9_]{1,15})(?:\s{1,20}([a-z]{3,8}))?\s{1,20}(-?\d.{0,300})"
+)
+_FAILURE = re.compile(r"Test (?:NCCL|CUDA|HIP) failure \S{1,120}:\d{1,6} '(.{0,300})|Test timeout \((\w{1,12})\)")
+_SHORT = re.compile(r"Invalid number of GPUs: \d{1,6} requested but only \d{1,6} were found")
+_MOST = re.compile(r"# Reducing maxBytes to (\d{1,18})")
+_FOOTER = re.compile(r"(?:# )? ?(?:(Avg bus bandwidth) {1,8}:|Out of bounds values {1,4}: (\d{1,9}) ?(\w{0,8}))")
+_OTHER = re.compile(r"# (?:Collective test concluded|Using devices|GPU memory|NCCL Tests compiled)|rccl-tests: Version")
+_NAMED = re.compile(r"(?<![\w-])(?:\S{0,200}/)?(\w{2,20}_perf)(?:_\w{1,20})?(?![\w.:])")
 
 
 def recognises(text: str) -> bool:
-    """Whether a text looks like a table or file of either."""
-    start = text[:65536]
-    words = re.search(r"^# nThread \d+ nGpus \d+ |^# nccl-tests version ", start, re.MULTILINE)
-    return bool(words) or _of_rccl(start) or re.match(r'\s*\{"version":\d+,"start_time":', start) is not None
+    """Return whether a text holds a table or file of either."""
+    if _HEADS.search(text) or "Test NCCL failure " in text or nccl_reports.recognises(text):
+        return True
+    lines = (text[match.start() : text.find("\n", match.end())] for match in _ROWS.finditer(text))
+    return any(next(_points(0, line, 1e6, even=True), None) for line in lines)
 
 
 def read(source: Source) -> PeerOutput:
-    """Raises LinkscopeError."""
-    of_rccl = _of_rccl(source.text)
-    of_json = source.text.lstrip().startswith("{")
-    found = _reports(source) if of_rccl else _json(source) if of_json else _table(source)
-    if of_rccl or any(gpu.name.startswith("AMD") for gpu in found.gpus):
+    """Return the times of all programs of a paste. Raises LinkscopeError."""
+    said = words(source)
+    found = nccl_reports.read(source) if nccl_reports.recognises(source.text) else _text(source, said)
+    if found.tool == AMD:
         if source.nvls is not None:
             raise source.wrong(0, "these are results of RCCL; leave --nvls out")
         return found
-    if source.nvls is not None or not _may_be_judged(found):
+    if source.nvls is not None or said.nvls_switch is not None or not _may_be_judged(found):
         return found
     return replace(found, findings=(*found.findings, note("import.nvls")))
 
@@ -131,176 +85,132 @@ def _may_be_judged(found: PeerOutput) -> bool:
     """Whether it has a collective of a size and of GPUs of which it is known what they reach."""
     sizes: dict[str, int] = {}
     for figure in found.figures:
-        kind = str(figure.facts["collective"])
+        kind = figure.moves.collective if figure.moves else ""
         sizes[kind] = max(sizes.get(kind, 0), figure.size or 0)
-    known = ((collective_known_from(gpu.name, kind), most) for gpu in found.gpus for kind, most in sizes.items())
+    names = {gpu.name for gpu in found.gpus}
+    known = ((collective_known_from(name, kind), most) for name in names for kind, most in sizes.items())
     return any(least is not None and most >= least for least, most in known)
 
 
-def times_out_of_place(lines: Iterable[str]) -> Iterator[tuple[int, str, str, str]]:
-    """(size, type, time in us, number of wrong values) of each line of a table, as printed."""
-    for line in lines:
-        match = _LINE.fullmatch(line)
-        if match is not None:
-            yield int(match[1]), match[2], match[3], match[4]
-
-
-def _of_rccl(text: str) -> bool:
-    start = text.lstrip()[:300].lower()
-    return re.match(r'(numcycle, ?)?collective, |\{("numcycle":|"name":)', start) is not None and "redop" in start
-
-
-def _table(source: Source) -> PeerOutput:
-    kind, version, launch, said = "", "", _Launch(), _Said()
-    gpus: list[Gpu] = []
+def _text(source: Source, said: LibraryWords) -> PeerOutput:
+    """Read a table, or several of one program after another."""
+    programs, named, version, library = [Program()], "", "", ""
+    taken: set[int] = set(said.read)
     for number, line in enumerate(source.lines, 1):
-        if match := re.match(r"# nccl-tests version (\S+) .*nccl-library=(\d+)", line):
-            version, said.versions["NCCL"] = version_of(source, match[1], number, VERSIONS, NVIDIA), match[2]
-        elif match := re.match(r"# Collective test starting: (\S+)", line):
-            kind = _kind(source, number, match[1])
-        elif match := _CONFIG.fullmatch(line):
-            threads, of_each, calls, graphs = (int(word or 0) for word in match.groups())
-            launch, gpus = _Launch(threads, of_each, calls, graphs), []
-        elif match := _RANK.fullmatch(line):
-            launch.pids.append(match[1])
-            launch.hosts.append(match[2])
-            gpus.append(Gpu(match[5].strip(), match[4].lower()))
-        elif re.match(r"#\s+size\s+count", line) and "cputime" in line:
-            raise source.wrong(number, "times of CPUs (-C); linkscope reads times of collectives")
-        elif not line.startswith("#"):
-            for size, of_type, time, wrong in times_out_of_place([line]):
-                kind = kind or _kind(source, 0, source.path.stem)
-                said.take(source, number, _Point(kind, size, of_type, time, wrong), launch, len(gpus))
-    return _output(source, NVIDIA, version, gpus, launch, said)
+        program = programs[-1]
+        if match := _START.match(line):
+            if program.has_begun:
+                programs.append(program := Program())
+            version, library = match[1] or version, match[2] or library
+            if match[3]:
+                program.kind, program.name = kind_of(match[3]), match[3]
+        elif match := _CONFIG.match(line):
+            if program.has_begun:
+                programs.append(program := Program())
+            _configure(program, match)
+        elif match := _RANK.match(line):
+            pci = None if match[5].startswith("0x") else match[5].lower().partition(".")[0]
+            device = int(match[2] or 0), match[3] or "", match[4], Gpu(match[6].strip(), pci)
+            program.devices.setdefault(int(match[1]), device)
+        elif _COLUMNS.match(line):
+            if program.has_ended or (program.points and not program.is_configured):
+                programs.append(program := Program())
+            program.per_second = 1e3 if "bytes" in line else 1e6
+            program.times_calls = "cputime" in line
+        elif line.startswith("#") and "in-place" in line:
+            program.is_in_place = "out-of-place" not in line
+        elif match := _MOST.match(line):
+            program.most = int(match[1])
+        elif match := _FAILURE.search(line) or _SHORT.match(line):
+            hosts = {host for _, _, host, _ in program.devices.values()}
+            text = next((text for text in match.groups() if text), match[0]).rstrip("' /")
+            program.stops[scrubbed(text, hosts)] = None
+        elif match := _FOOTER.match(line):
+            program.has_ended = program.has_ended or bool(match[1])
+            program.is_spoilt = program.is_spoilt or match[3] == "FAILED"
+        elif not line.startswith("#") and (match := _ROW.match(line)):
+            even = program.kind not in UNEVEN
+            found = list(_points(number, line, program.per_second, even=even))
+            found = [replace(point, in_place=True) for point in found] if program.is_in_place else found
+            if not found:
+                continue
+            if program.has_ended:
+                programs.append(program := Program())
+            program.points += found
+        elif "_perf" in line and (match := _NAMED.search(line)) and not line.startswith("#"):
+            named = match[1]
+            continue
+        elif not (_OTHER.match(line) or "Test failure " in line):
+            continue
+        taken.add(number)
+        if named and not program.name:
+            program.kind, program.name, named = kind_of(named), named, ""
+    begun = [program for program in programs if program.has_begun]
+    for program in begun:
+        _complete(source, program, said)
+    is_amd = said.library == "RCCL" or "rccl-tests: " in source.text or any(one.is_of_amd for one in begun)
+    versions = {"NCCL": version_of(int(library))} if library else {said.library: said.version} if said.version else {}
+    peer = of_programs(source, AMD if is_amd else NVIDIA, begun, said.nvls_switch)
+    findings = (*peer.findings, *_newer(version), *said.findings)
+    return replace(peer, version=version, versions=versions, read=frozenset(taken), findings=findings)
 
 
-def _json(source: Source) -> PeerOutput:
-    data = source.json(_Measured)
-    if data["version"] not in JSON_VERSIONS:
-        known = f"it reads {', '.join(map(str, JSON_VERSIONS))}"
-        raise source.wrong(0, f"its JSON {data['version']} is a version that linkscope does not read: {known}")
-    config, said = data["config"], _Said()
-    said.command, said.versions["NCCL"] = tuple(data["args"]), str(data["nccl_version"])
-    kind = _kind(source, 0, data["args"][0])
-    devices = config["devices"]
-    launch = _Launch(config["nthreads"], config["ngpus"], config["iterations"], config["graph"])
-    launch.pids, launch.hosts = [str(one["pid"]) for one in devices], [one["hostname"] for one in devices]
-    gpus = [Gpu(one["device_info"], one["device_hex"].lower()) for one in devices]
-    ranks = max(len(gpus), config["nthreads"] * config["ngpus"])
-    gpus += [gpus[-1] if gpus else Gpu()] * (min(ranks, MOST_GPUS) - len(gpus))
-    for result in data["results"]:
-        found = result.get("out_of_place") or {}
-        if "cpu_time" in found:
-            raise source.wrong(0, "times of CPUs (-C); linkscope reads times of collectives")
-        if found:
-            point = _Point(kind, result["size"], result["type"], found.get("time"), found.get("nwrong"))
-            said.take(source, 0, point, launch, len(gpus))
-    return _output(source, NVIDIA, "", gpus, launch, said)
+def _configure(program: Program, match: re.Match[str]) -> None:
+    program.threads, program.gpus, program.most = int(match[1]), int(match[2]), int(match[3])
+    program.step = (int(match[4]), 0) if match[5] == "factor" else (1, int(match[4]))
+    program.warm_up, program.calls, program.graphs = int(match[6]), int(match[7]), int(match[8] or 0)
+    program.is_configured = True
 
 
-def _reports(source: Source) -> PeerOutput:
-    """rccl-tests' CSV, or one JSON object a line."""
-    said, launch, gpus = _Said(), _Launch(), 0
-    for number, report in _records(source):
-        for name in ("name", "size", "type", "inplace", "time", "wrong"):
-            if name not in report:
-                raise source.wrong(number, f"a line of rccl-tests without {name}: was it cut short?")
-        ranks = source.whole(report.get("ranks", 1), number, "ranks", MOST_GPUS)
-        of_each = source.whole(report.get("gpusperrank", report.get("gpus", 1)), number, "GPUs", MOST_GPUS)
-        if source.whole(report.get("rankspernode", ranks), number, "ranks of a node", MOST_GPUS) != ranks:
-            raise source.wrong(number, "ranks on several nodes: linkscope's cases are of one")
-        gpus = max(gpus, min(ranks * of_each, MOST_GPUS))
-        launch = _Launch(gpus=of_each, pids=[str(rank) for rank in range(ranks)])
-        if source.whole(report["inplace"], number, "in place", 1) == 0:
-            kind, size = _kind(source, number, str(report["name"])), source.whole(report["size"], number, "size")
-            point = _Point(kind, size, str(report["type"]), report["time"], report["wrong"])
-            said.take(source, number, point, launch, gpus)
-    return _output(source, AMD, "", [Gpu()] * gpus, launch, said)
-
-
-def _records(source: Source) -> Iterator[tuple[int, Mapping[str, object]]]:
-    """Each line's values by the names that JSON has, in small letters."""
-    if source.text.lstrip().startswith("{"):
-        for number, line in enumerate(source.lines, 1):
-            if line.strip():
-                found = Source(source.path, line).json(dict[str, float | str | None])
-                yield number, {name.lower(): value for name, value in found.items()}
+def _points(line: int, text: str, per_second: float, even: bool) -> Iterator[Point]:
+    """Yield the halves of a row: whole ones whose size is what time and rate make of it (``even``)."""
+    match = _ROW.match(text)
+    if match is None:
         return
-    (_, head), *records = source.csv()
-    names = [_CSV_NAMES.get(name.lower(), name.lower()) for name in head]
-    for number, words in records:
-        if len(words) != len(names):
-            raise source.wrong(number, f"{len(words)} values of {len(names)}: was it cut short?")
-        yield number, dict(zip(names, words, strict=True))
+    cells = []
+    for word in match[5].split():
+        if word != "N/A" and plain_number(word.rstrip("*")) is None:
+            break
+        cells.append(word)
+    root = -1
+    has_root = len(cells) > 3 and re.fullmatch(r"-?\d{1,6}", cells[0]) is not None
+    if has_root and (not even or _agree(int(match[1]), cells[1], cells[2], cells[3], per_second, even)):
+        root = int(cells.pop(0))
+    width = 8 if len(cells) == 16 else 4  # with -I each half has four statistics more
+    for place, start in enumerate(range(0, len(cells) - 3, width)):
+        time, algorithm, bus, wrong = cells[start : start + 4]
+        if place > 1 or not _agree(int(match[1]), time, algorithm, bus, per_second, even):
+            return
+        point = Point(line, int(match[1]), match[3], time, wrong, int(match[2]), match[4] or "", root, place == 1)
+        yield replace(point, rates=(algorithm, bus))
 
 
-@dataclass(frozen=True)
-class _Point:
-    kind: str
-    size: int
-    type: str
-    time: object
-    wrong: object
+def _agree(size: int, time: str, algorithm: str, bus: str, per_second: float, even: bool) -> bool:
+    lasted, rate = (plain_number(word) for word in (time, algorithm))
+    if lasted is None or rate is None or plain_number(bus) is None or lasted <= 0:
+        return False
+    expected = size / (lasted / per_second) / 1e9
+    return not even or abs(rate - expected) <= 0.006 + 0.012 * expected
 
 
-@dataclass
-class _Said:
-    """What a file's lines have said so far."""
-
-    figures: list[Figure] = field(default_factory=list)
-    versions: dict[str, str] = field(default_factory=dict)
-    command: tuple[str, ...] = ()
-    wrong: int = 0
-    other: int = 0
-
-    def take(self, source: Source, line: int, point: _Point, launch: _Launch, ranks: int) -> None:
-        """Adds the figure of a line, unless its results were wrong or its numbers are no floats."""
-        if str(point.wrong) not in ("0", "0.0", "N/A", "None", "nan"):
-            self.wrong += 1
-        elif point.type not in _TYPES:
-            self.other += 1
-        elif point.size:
-            value = single(source.number(point.time, line, "time") * 1e-6)
-            test = f"{NVIDIA} {NCCL_PROGRAMS[point.kind].name}"
-            facts = launch.facts(point.kind, ranks)
-            size = source.whole(point.size, line, "size")
-            notes = (_MEMORY, *([NVLS[source.nvls]] if source.nvls else []))
-            self.figures.append(Figure(test, value, SECONDS, size=size, facts=facts, notes=notes))
-
-    @property
-    def findings(self) -> tuple[Finding, ...]:
-        """Return what was left out, and why."""
-        wrong = [note("import.wrong-results", lines=self.wrong)] if self.wrong else []
-        other = [note("import.other-types", lines=self.other)] if self.other else []
-        return (*wrong, *other)
+def _complete(source: Source, program: Program, said: LibraryWords) -> None:
+    """Find out what the table does not say: the collective, the ranks and the hosts."""
+    program.ranks = program.ranks or source.processes or said.ranks
+    program.hosts = program.hosts or said.hosts
+    program.has_launch = program.is_configured
+    if not program.kind and not program.name:
+        stem = re.sub(r"[^a-z]", "", source.path.stem.lower())
+        names = {kind: re.sub(r"[^a-z]", "", name) for kind, name in PROGRAMS.items()}
+        program.kind = next((kind for kind, name in names.items() if stem.startswith(name)), "")
+    if not program.kind and not program.name and program.points:
+        kind, ranks = inferred(program.points)
+        program.kind, program.ranks, program.is_inferred = kind, program.ranks or ranks, bool(kind)
+    elif not program.members:
+        program.ranks = inferred(program.points)[1]
 
 
-def _kind(source: Source, line: int, program: str) -> str:
-    """The collective of a program's name or path, or of rccl-tests' name of it, "AllReduce"."""
-    bare = re.sub(r"[^a-z]", "", program.rpartition("/")[2].lower())
-    for kind, known in NCCL_PROGRAMS.items():
-        own = re.sub(r"[^a-z]", "", known.name)
-        if bare in (own, own.removesuffix("perf")) or (not line and bare.startswith(own)):
-            return kind
-    hint = "" if line else ": name the file after it, all_reduce_perf.txt"
-    raise source.wrong(line, f"{program[:80]!r} names no collective that linkscope has{hint}")
-
-
-def _output(source: Source, tool: str, version: str, gpus: Sequence[Gpu], launch: _Launch, said: _Said) -> PeerOutput:
-    hosts = list(dict.fromkeys(launch.hosts))
-    if len(hosts) > 1:
-        raise source.wrong(0, f"ranks on {len(hosts)} hosts: linkscope's cases are of one")
-    if not said.figures:
-        why = f": {'; '.join(map(sentence, said.findings))}" if said.findings else ""
-        raise source.wrong(0, f"{tool} printed no out-of-place results{why}")
-    return PeerOutput(
-        tool,
-        version,
-        _SUITES,
-        tuple(said.figures),
-        tuple(gpus[:MOST_GPUS]),
-        versions=said.versions,
-        host=(hosts or [""])[0],
-        command=said.command,
-        findings=said.findings,
-    )
+def _newer(version: str) -> tuple[Finding, ...]:
+    match = re.match(r"v?(\d{1,4})\.(\d{1,4})", version)
+    if match is None or (int(match[1]), int(match[2])) <= KNOWN:
+        return ()
+    return (newer(version, ".".join(map(str, KNOWN))),)
