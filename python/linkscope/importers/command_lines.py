@@ -70,8 +70,8 @@ def _command(number: int, text: str, program: re.Pattern[str]) -> Command | None
     at = next((i for i, name in enumerate(names) if program.fullmatch(name)), None)
     if at is None:
         return None
-    prompt = words[0] in ("$", "+", "#", "%", "%>", "srun>")
-    before = [word for word in words[int(prompt) : at] if not _SETTING.fullmatch(word)]
+    prompt = max((i + 1 for i, word in enumerate(words[: min(at, 3)]) if word == "+" or word[-1] in "$#%>"), default=0)
+    before = [word for word in words[prompt:at] if not _SETTING.fullmatch(word)]
     launchers = [i for i, name in enumerate(names[:at]) if name in _LAUNCHERS]
     if before and not launchers and not prompt and "/" not in words[at]:
         return None

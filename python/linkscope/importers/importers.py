@@ -51,6 +51,7 @@ IMPORTERS = {
     "nvloom": Importer("nvloom"),
     "multichase": Importer("multichase"),
     "perftest": Importer("perftest"),
+    "ucx_perftest": Importer("ucx_perftest"),
     "nvidia-smi": Importer("topology_matrix"),
 }
 _NUMBERS = re.compile(r"(?<![\w.])-?\d{1,20}(?:\.\d{1,20})?(?:e[-+]?\d{1,3})?(?![\w.])")
