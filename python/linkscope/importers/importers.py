@@ -44,6 +44,7 @@ IMPORTERS = {
     "nvbandwidth": Importer("nvbandwidth"),
     "nccl-tests": Importer("nccl_tests"),
     "nccl-log": Importer("nccl_words"),
+    "deepep": Importer("deepep"),
     "osu": Importer("osu"),
     "commscope": Importer("commscope"),
     "p2pBandwidthLatencyTest": Importer("p2p_bandwidth_latency_test"),
