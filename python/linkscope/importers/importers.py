@@ -50,6 +50,8 @@ IMPORTERS = {
     "p2pBandwidthLatencyTest": Importer("p2p_bandwidth_latency_test"),
     "transferbench": Importer("transferbench"),
     "nvloom": Importer("nvloom"),
+    "rocm_bandwidth_test": Importer("rocm_bandwidth_test"),
+    "azure-nhc": Importer("azure_nhc"),
     "multichase": Importer("multichase"),
     "perftest": Importer("perftest"),
     "ucx_perftest": Importer("ucx_perftest"),

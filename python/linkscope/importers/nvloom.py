@@ -1,28 +1,33 @@
-"""nvloom's CSV (--csvOutputFile): copies between GPUs, one or two at a time, and latencies. Format: csv_testcase.cpp.
+"""nvloom: copies between GPUs, one or many at a time, and latencies, as CSV (--csvOutputFile) and as tables.
 
-nvloom numbers processes, each of which has a GPU: on one node, the GPU of that number.
+Formats: csv_testcase.cpp, and nvloom_tables.py for the tables. nvloom numbers processes, each of which has a GPU: on
+one node, the GPU of that number. It counts the payload of each copy; a table's bidirectional result is both copies'.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 
+from linkscope.importers.nvloom_tables import PLACES, TOOL, Tables, pair, unit_of
 from linkscope.importers.peer_output import GBPS, MOST_GPUS, SECONDS, Figure, Gpu, PeerOutput, Source, single
-from linkscope.messages.finding import note
+from linkscope.messages.finding import Finding, warning
 from linkscope.results.row import Stats
 
-TOOL = "nvloom"
+SUMMARY = "nvloom 1 and 2: CSV (--csvOutputFile), tables of its test cases"
 SUITES = ("nvbandwidth",)
+_NEWEST = (2, 2)
 _HEAD = "measurement_id, bandwidth/latency, gpu_src_id, gpu_dst_id,"
-_COLUMNS = 12
-_PLACES = "nvloom prints no hosts: all processes are taken to be of one node"
+_LINE = re.compile(
+    r"(\d{1,9}), ?(bandwidth|latency), ?(\d{1,3}), ?(\d{1,3}), ?\d{1,12}, ?(\w{1,20}), ?(\w{1,20}), ?(\w{1,10}), ?"
+    r"(\w{1,20}), ?(\d{1,15}|ignored),.{0,200}?, ?(\d{1,9}(?:\.\d{1,9})?(?:e[+-]\d{1,2})?)"
+)
 
 
 @dataclass(frozen=True)
 class _Copy:
-    """One line. ``way``: write or read; ``by``: ce or sm; both "" of a latency."""
+    """One line. ``way``: write or read; ``by``: ce, sm, tma; both "" of a latency."""
 
     line: int
     step: str
@@ -40,64 +45,91 @@ class _Copy:
 
 
 def recognises(text: str) -> bool:
-    """Whether a text looks like it."""
-    return text.lstrip().startswith(_HEAD)
-
-
-def read(source: Source) -> PeerOutput:
-    """Raises LinkscopeError. Steps of other memory than devices', and of other sets of copies than one, or two that go
-    opposite ways, are left out."""
-    steps: dict[str, list[_Copy]] = {}
-    for number, words in source.csv(1):
-        copy = _copy(source, number, words)
-        steps.setdefault(copy.step, []).append(copy)
-    found = [_figure(copies) for copies in steps.values()]
-    figures = tuple(figure for figure in found if figure is not None)
-    if not figures:
-        raise source.wrong(0, "nvloom's file has no result that is a case of linkscope")
-    gpus = 1 + max(int(place) for one in figures for place in re.findall(r"\d+", f"{one.row} {one.column}"))
-    left = len(found) - len(figures)
-    findings = (note("import.other-benchmarks", benchmarks=left),) if left else ()
-    return PeerOutput(TOOL, "", SUITES, figures, (Gpu(),) * gpus, findings=findings)
-
-
-def _copy(source: Source, line: int, words: Sequence[str]) -> _Copy:
-    if len(words) != _COLUMNS or words[1] not in ("bandwidth", "latency"):
-        raise source.wrong(line, "no line of nvloom's results: was it cut short, or is it an input?")
-    latency = words[1] == "latency"
-    ends = [source.whole(word, line, "a GPU", MOST_GPUS - 1) for word in words[2:4]]
-    value = source.number(words[11], line, "result")
-    return _Copy(
-        line=line,
-        step=words[0],
-        source=ends[0],
-        destination=ends[1],
-        memories=tuple(words[5:6] if latency else words[5:7]),
-        way="" if latency else words[7],
-        by="" if latency else words[8],
-        size=None if latency else source.whole(words[9], line, "buffer_size"),
-        value=single(value * (1e-9 if latency else 1)),
+    """Return whether a text holds lines of nvloom."""
+    tests = r"^Running (?:\w{1,20}_to_\w{1,90}_(?:ce|sm|tma|mc)|latency_\w{1,20}|multicast_\w{1,60})$"
+    return (
+        _HEAD in text
+        or re.search(rf"^nvloom_cli \d|{tests}|^\d{{1,9}}, (?:bandwidth|latency), \d", text, re.MULTILINE) is not None
     )
 
 
-def _figure(copies: Sequence[_Copy]) -> Figure | None:
-    """None where no case of linkscope is that. In a table of reads the row is who reads."""
+def read(source: Source) -> PeerOutput:
+    """Return the copies of its CSV and the results of its tables."""
+    steps: dict[str, list[_Copy]] = {}
+    tables, taken, scale = Tables(), set(), 1.0
+    for number, line in enumerate(source.lines, 1):
+        if line.lstrip().startswith(_HEAD):
+            scale = unit_of(line)
+        elif match := _LINE.fullmatch(line.strip()):
+            copy = _copy(number, match, scale)
+            steps.setdefault(copy.step, []).append(copy)
+        elif not tables.take(number, line):
+            continue
+        taken.add(number)
+    figures = [figure for copies in steps.values() for figure in _figures(copies)]
+    figures += tables.figures()
+    places = [int(place) for one in figures for place in re.findall(r"gpu:(\d{1,3})", f"{one.row} {one.column}")]
+    count = min(max([*places, *tables.gpus], default=-1) + 1, MOST_GPUS)
+    gpus = tuple(tables.gpus.get(index, Gpu()) for index in range(count))
+    findings = (*_newer(tables.version), *tables.findings())
+    return PeerOutput(
+        TOOL,
+        tables.version,
+        SUITES,
+        tuple(figures),
+        gpus,
+        versions=tables.said,
+        findings=findings,
+        read=frozenset(taken),
+    )
+
+
+def _newer(version: str) -> Iterator[Finding]:
+    if version and tuple(map(int, version.split(".")[:2])) > _NEWEST:
+        yield warning("import.newer-version", tool=TOOL, version=version, known=".".join(map(str, _NEWEST)))
+
+
+def _copy(line: int, match: re.Match[str], scale: float) -> _Copy:
+    latency = match[2] == "latency"
+    return _Copy(
+        line=line,
+        step=match[1],
+        source=int(match[3]),
+        destination=int(match[4]),
+        memories=(match[5], match[5] if latency else match[6]),
+        way="" if latency else match[7],
+        by="" if latency else match[8],
+        size=None if latency else int(match[9]) if match[9].isdigit() else None,
+        value=single(float(match[10]) * (1e-9 if latency else scale)),
+    )
+
+
+def _figures(copies: Sequence[_Copy]) -> Iterator[Figure]:
+    """Yield the results of a step: of one copy, of two that go opposite ways their sum, of others each."""
     first = copies[0]
-    alike = {(one.way, one.by, one.size) for one in copies} == {(first.way, first.by, first.size)}
-    apart = first.source != first.destination
-    if any(set(one.memories) != {"device"} for one in copies) or not alike or not apart:
-        return None
-    if len(copies) == 1:
-        pulled = first.way != "write"
-        row, column = (first.destination, first.source) if pulled else first.ends
-        words = f"{first.by} {first.way}" if first.by else "latency"
-        unit = GBPS if first.by else SECONDS
-        test = f"{TOOL} {words}"
-        return Figure(test, first.value, unit, f"gpu:{row}", f"gpu:{column}", first.size, notes=(_PLACES,))
-    if len(copies) == 2 and copies[1].ends == first.ends[::-1] and first.by:
-        total = single(sum(one.value.median for one in copies))
+    alike = len({(one.way, one.by, one.size, one.memories) for one in copies}) == 1
+    opposite = len(copies) == 2 and copies[1].ends == first.ends[::-1] and first.source != first.destination
+    rates = [one.value.median for one in copies]
+    if alike and opposite and first.by and all(rates) and set(first.memories) == {"device"}:
+        total = single(sum(rates))
         parts = (copies[1].value, first.value)  # the one that arrives at the row's GPU first
-        row, column = first.ends
-        test = f"{TOOL} {first.by} {first.way} both ways"
-        return Figure(test, total, GBPS, f"gpu:{row}", f"gpu:{column}", first.size, parts=parts, notes=(_PLACES,))
-    return None
+        moves = replace(pair(first.by, first.way, *first.ends[::-1], first.memories), both=True)
+        test, ends = f"{TOOL} {first.by} {first.way} both ways", (f"gpu:{first.source}", f"gpu:{first.destination}")
+        yield Figure(test, total, GBPS, *ends, first.size, parts=parts, notes=(PLACES,), moves=moves, line=first.line)
+        return
+    for one in copies:
+        if one.value.median > 0:
+            yield _figure(one, len(copies))
+
+
+def _figure(one: _Copy, at_once: int) -> Figure:
+    """Return a copy's result. In a table of reads the row is who reads."""
+    pulled = one.way != "write"
+    row, column = (one.destination, one.source) if pulled else one.ends
+    words = f"{one.by} {one.way}" if one.by else "latency"
+    words += "" if set(one.memories) == {"device"} else f" {' '.join(one.memories)}"
+    words += f" {at_once} at once" if at_once > 1 else ""
+    moves = replace(pair(one.by, one.way, *one.ends, one.memories), at_once=at_once)
+    ends = f"gpu:{row}", f"gpu:{column}"
+    unit = GBPS if one.by else SECONDS
+    return Figure(f"{TOOL} {words}", one.value, unit, *ends, one.size, notes=(PLACES,), moves=moves, line=one.line)

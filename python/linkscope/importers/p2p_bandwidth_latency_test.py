@@ -1,107 +1,193 @@
-"""p2pBandwidthLatencyTest of the CUDA samples: its matrices. Format: p2pBandwidthLatencyTest.cu."""
+"""p2pBandwidthLatencyTest and simpleP2P of the CUDA samples, and what was made of them. Format: the samples' sources.
+
+A table between GPUs counts the payload, both ways' together where it is bidirectional. Its diagonal, a copy within a
+GPU, counts bytes read and written; where it is bidirectional, of two copies at once.
+"""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 
-from linkscope.importers.peer_output import GBPS, MOST_GPUS, SECONDS, Figure, Gpu, PeerOutput, Source, single
+from linkscope.importers.matrices import Cell, Matrix, head_of
+from linkscope.importers.peer_output import (
+    GBPS,
+    LARGEST,
+    MOST_GPUS,
+    SECONDS,
+    Figure,
+    Gpu,
+    Movement,
+    PeerOutput,
+    Source,
+    single,
+)
+from linkscope.messages.finding import Finding, error, note, warning
 
 TOOL = "p2pBandwidthLatencyTest"
+SUMMARY = "p2pBandwidthLatencyTest and simpleP2P of the CUDA samples 7 to 13: text, also without its head"
 SUITES = ("schieffer24",)
 _BYTES = 160_000_000
+_SIMPLE = 64 << 20
 _DEVICE = re.compile(
-    r"Device: \d+, (.{0,200}), pciBusID: ([0-9a-f]+), pciDeviceID: ([0-9a-f]+), pciDomainID:([0-9a-f]+)"
+    r"Device: (\d{1,3}), (.{1,200}), pciBusID: ([0-9a-f]{1,8}), pciDeviceID: ([0-9a-f]{1,8}), "
+    r"pciDomainID: ?([0-9a-f]{1,8})"
 )
+_CAN = re.compile(r"Device=(\d{1,3}) (CAN|CANNOT) Access Peer Device=(\d{1,3})")
 _TITLE = re.compile(
-    r"(?:(Uni|Bi)directional )?P2P=(Enabled|Disabled) (Bandwidth|Latency) ?(?:\(P2P (Writes|Reads)\) )?Matrix .*"
+    r"(?:(Uni|Bi)directional )?P2P=(Enabled|Disabled) (Bandwidth|Latency) ?(?:\(P2P (Writes|Reads)\) )?Matrix.{0,20}"
 )
-_HEAD = re.compile(r"\s*(D\\D|GPU|CPU)((?: +\d+)+) *")
+_HEAD = re.compile(r"(D\\D|GPU|CPU)((?:[ \t]{1,20}\d{1,3}){1,256})")
+_PAIR = re.compile(r"cudaMemcpyPeer / cudaMemcpy between GPU(\d{1,3}) and GPU(\d{1,3}): (\d{1,9}\.\d{1,6})GB/s")
+_OPTION = re.compile(r"\bp2pBandwidthLatencyTest .{0,200}?--?(?:sm_copy|numElems=(\d{1,12}))")
+_WORDS = ("[P2P (Peer-to-Peer)", "***NOTE", "So you can see", "NOTE: The CUDA Samples", "P2P Connectivity Matrix")
 _ASSUMED = "p2pBandwidthLatencyTest prints no size: 40 million ints by copy engines are assumed"
 
 
 @dataclass(frozen=True)
 class _Title:
-    """What a matrix is of. ``kind``: unidirectional, bidirectional or latency; ``peers``: on or off."""
+    """What tables are of. ``kind``: unidirectional, bidirectional or latency; ``peers``: on or off."""
 
     kind: str
     peers: str
     reads: bool
 
 
+@dataclass
+class _Table:
+    """``clock``: whose time a latency is, "GPU" or "CPU"; the table without a title says which GPUs are peers."""
+
+    matrix: Matrix
+    title: _Title | None
+    clock: str
+
+
+@dataclass
+class _Read:
+    gpus: dict[int, Gpu] = field(default_factory=dict)
+    tables: list[_Table] = field(default_factory=list)
+    apart: dict[tuple[int, int], None] = field(default_factory=dict)
+    """GPUs that the output says are no peers."""
+    figures: list[Figure] = field(default_factory=list)
+    findings: list[Finding] = field(default_factory=list)
+    method: str = "copy-engine"
+    size: int = 0
+
+
 def recognises(text: str) -> bool:
-    """Whether a text looks like its."""
-    return "P2P (Peer-to-Peer) GPU Bandwidth Latency Test" in text[:4096] or "P2P Connectivity Matrix" in text[:65536]
+    """Return whether a text holds lines of these samples."""
+    return (
+        re.search(r"P2P Connectivity Matrix|P2P=(?:En|Dis)abled|cudaMemcpyPeer / cudaMemcpy between", text) is not None
+    )
 
 
 def read(source: Source) -> PeerOutput:
-    """Raises LinkscopeError. What is between GPUs without peer access is no figure of P2P=Enabled; the copies within a
-    GPU, which count twice there, are left out."""
-    gpus: list[Gpu] = []
-    figures: list[Figure] = []
+    """Return the tables. Of P2P=Enabled, what is between GPUs without peer access is no result of it."""
+    found, taken = _Read(), set()
     title: _Title | None = None
-    connected: set[tuple[int, int]] = set()
-    lines = iter(enumerate(source.lines, 1))
-    for number, line in lines:
-        if match := _DEVICE.fullmatch(line.strip()):
-            gpus.append(Gpu(match[1], f"{match[4]:0>4}:{match[2]:0>2}:{match[3]:0>2}"))
-        elif match := _TITLE.fullmatch(line.strip()):
-            kind = "latency" if match[3] == "Latency" else f"{match[1]}directional".lower()
-            title = _Title(kind, "on" if match[2] == "Enabled" else "off", match[4] == "Reads")
-        elif match := _HEAD.fullmatch(line):
-            cells = list(_cells(source, lines, number, len(match[2].split())))
-            if title is None:
-                connected = {(i, j) for i, j, word in cells if word == "1"}
-            else:
-                apart = [one for one in cells if _told(title, one, connected)]
-                figures += _figures(source, number, title, match[1], apart)
-    if not figures:
-        raise source.wrong(0, f"{TOOL} printed no results between two GPUs")
-    count = 1 + max(int(name.removeprefix("gpu:")) for one in figures for name in (one.row, one.column))
-    listed = gpus if len(gpus) >= count else [Gpu()] * count
-    return PeerOutput(TOOL, "", SUITES, tuple(figures), tuple(listed))
+    matrix: Matrix | None = None
+    for number, line in enumerate(source.lines, 1):
+        text = line.strip()
+        if match := _TITLE.fullmatch(text):
+            kind = "latency" if match[3] == "Latency" else f"{match[1] or 'Uni'}directional".lower()
+            title, matrix = _Title(kind, "on" if match[2] == "Enabled" else "off", match[4] == "Reads"), None
+        elif text.startswith("P2P Connectivity"):
+            title, matrix = None, None
+        elif match := _HEAD.fullmatch(text):
+            matrix = Matrix(number, head_of(match[2].split()))
+            found.tables.append(_Table(matrix, title, match[1]))
+        elif title and matrix is None and Matrix(number).take(number, line):  # a table without its head
+            matrix = Matrix(number)
+            matrix.take(number, line)
+            found.tables.append(_Table(matrix, title, "GPU"))
+        elif not _line(found, number, text) and not (matrix is not None and matrix.take(number, line)):
+            continue
+        taken.add(number)
+    for table in found.tables:
+        if table.title is None:
+            _connected(found, table.matrix)
+    for table in found.tables:
+        if table.title is not None and table.matrix.rows:
+            found.figures += _figures(found, table.title, table)
+    if found.apart:
+        pairs = [f"gpu:{i} -> gpu:{j}" for i, j in found.apart]
+        found.findings.append(note("import.no-peer-access", tool=TOOL, count=len(pairs), pairs=pairs[:4]))
+    ends = [int(name[4:]) for one in found.figures for name in (one.row, one.column) if name]
+    count = max([*ends, *found.gpus], default=0) + 1
+    gpus = tuple(found.gpus.get(index, Gpu()) for index in range(min(count, MOST_GPUS)))
+    findings = tuple(found.findings)
+    return PeerOutput(TOOL, "", SUITES, tuple(found.figures), gpus, findings=findings, read=frozenset(taken))
 
 
-def _told(title: _Title, cell: tuple[int, int, str], connected: set[tuple[int, int]]) -> bool:
-    """Whether a cell is of two GPUs, with the peer access that its matrix is about; of both ways, which two cells
-    tell, the first."""
-    i, j, _ = cell
-    once = i < j if title.kind == "bidirectional" else i != j
-    return once and (title.peers == "off" or (i, j) in connected)
+def _line(found: _Read, number: int, text: str) -> bool:
+    """Take a line that is of no table; return whether it is one of these."""
+    if match := _DEVICE.fullmatch(text):
+        found.gpus[int(match[1])] = Gpu(match[2], f"{match[5]:0>4}:{match[3]:0>2}:{match[4]:0>2}")
+    elif match := _CAN.fullmatch(text):
+        found.apart |= {(int(match[1]), int(match[3])): None} if match[2] == "CANNOT" else {}
+    elif match := _PAIR.fullmatch(text):
+        ends, value = (f"gpu:{int(match[1])}", f"gpu:{int(match[2])}"), float(match[3])
+        moves = Movement("peer", "copy-engine", *ends, "", ("device", "device"), varies="to and fro")
+        found.figures.append(Figure("simpleP2P", single(value), GBPS, *ends, _SIMPLE, moves=moves, line=number))
+    elif match := _OPTION.search(text):
+        found.size = 4 * int(match[1]) if match[1] else found.size
+        found.method = "kernel-copy" if "sm_copy" in text else found.method
+    elif text.startswith("Verification error @ element"):
+        found.figures = [one for one in found.figures if one.test != "simpleP2P"]
+        found.findings.append(error("import.wrong-data", tool="simpleP2P", test="simpleP2P"))
+    else:
+        return not text or text.startswith(_WORDS)
+    return True
 
 
-def _cells(source: Source, lines: Iterator[tuple[int, str]], head: int, columns: int) -> Iterator[tuple[int, int, str]]:
-    """A matrix below its head: (row, column, word)."""
-    if columns > MOST_GPUS:
-        raise source.wrong(head, f"{columns} GPUs are more than any node has")
-    for row in range(columns):
-        number, line = next(lines, (0, ""))
-        words = line.split()
-        if len(words) != columns + 1 or words[0] != str(row):
-            raise source.wrong(number, f"a matrix of {columns} GPUs has no row {row} here: was it cut short?")
-        yield from ((row, column, word) for column, word in enumerate(words[1:]))
+def _connected(found: _Read, matrix: Matrix) -> None:
+    for row, (_, words) in matrix.rows.items():
+        for column, word in zip(matrix.columns, words, strict=False):
+            if word == "0" and row != column:
+                found.apart[row, column] = None
 
 
-def _figures(
-    source: Source, line: int, title: _Title, head: str, cells: list[tuple[int, int, str]]
-) -> Iterator[Figure]:
-    """Of the rows' GPUs to the columns'; a GPU that reads drives the copy from the other."""
-    for i, j, word in cells:
-        latency = title.kind == "latency"
-        ends = (j, i) if title.reads else (i, j)
-        facts = {"peer_access": title.peers, "api": "peer", "side": "pull" if title.reads else "push"}
-        if title.kind == "bidirectional":
-            facts.pop("side")
-        if latency:
-            facts["clock"] = "host" if head == "CPU" else "device"
-        yield Figure(
-            f"{TOOL} {title.kind}",
-            single(source.number(word, line, f"row {i}, column {j}") * (1e-6 if latency else 1)),
-            SECONDS if latency else GBPS,
-            f"gpu:{ends[0]}",
-            f"gpu:{ends[1]}",
-            None if latency else _BYTES,
-            facts,
-            notes=() if latency else (_ASSUMED,),
-        )
+def _figures(found: _Read, title: _Title, table: _Table) -> Iterator[Figure]:
+    """Yield a table's results: of the rows' GPUs to the columns'; a GPU that reads drives the copy from the other."""
+    missing = table.matrix.missing()
+    if missing:
+        found.findings.append(warning("import.cut", test=f"{TOOL} {title.kind}", missing=f"row {', '.join(missing)}"))
+    for cell in table.matrix.cells():
+        if title.peers == "off" or (cell.row, cell.column) not in found.apart:
+            value = cell.value * (1e-6 if title.kind == "latency" else 1)
+            if value < LARGEST:
+                yield _figure(found, title, table.clock, cell, value)
+
+
+def _figure(found: _Read, title: _Title, clock: str, cell: Cell, value: float) -> Figure:
+    latency, local, kind = title.kind == "latency", cell.row == cell.column, title.kind
+    kernel = found.method != "copy-engine" and not latency and title.peers == "on"
+    kind = {"unidirectional": "kernel", "bidirectional": "kernel bidirectional"}[kind] if kernel else kind
+    here, there = f"gpu:{cell.row}", f"gpu:{cell.column}"
+    source, destination = (there, here) if title.reads else (here, there)
+    facts = {} if kernel else {"peer_access": title.peers, "api": "peer"}
+    if title.kind != "bidirectional":
+        facts["side"] = "pull" if title.reads else "push"
+    if latency:
+        facts["clock"] = "host" if clock == "CPU" else "device"
+    varies = [*(["peer access off"] if title.peers == "off" else []), *(["host clock"] if clock == "CPU" else [])]
+    method = found.method if kernel else "copy-engine"
+    moves = Movement("peer", method, source, destination, here, ("device", "device"), varies=", ".join(varies))
+    if local:
+        counted = "payload" if latency else "read-and-written"
+        moves = replace(moves, kind="local", counts=counted, at_once=2 if title.kind == "bidirectional" else 1)
+    elif title.kind == "bidirectional":
+        moves = replace(moves, both=True)
+    return Figure(
+        f"{TOOL} {kind}{' local' if local else ''}",
+        single(value),
+        SECONDS if latency else GBPS,
+        source,
+        destination,
+        None if latency else found.size or _BYTES,
+        facts,
+        notes=() if latency or found.size else (_ASSUMED,),
+        moves=moves,
+        line=cell.line,
+    )
