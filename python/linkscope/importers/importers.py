@@ -56,6 +56,7 @@ IMPORTERS = {
     "multichase": Importer("multichase"),
     "perftest": Importer("perftest"),
     "ucx_perftest": Importer("ucx_perftest"),
+    "nixlbench": Importer("nixlbench"),
     "nvidia-smi": Importer("topology_matrix"),
 }
 _NUMBERS = re.compile(r"(?<![\w.])-?\d{1,20}(?:\.\d{1,20})?(?:e[-+]?\d{1,3})?(?![\w.])")
