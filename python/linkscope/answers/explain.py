@@ -73,7 +73,7 @@ def answer(run: Run) -> Answer:
         details=tuple(hidden),
         data=_data(found),
     )
-    return of_paste(run, answer, len(found.lines)) if run.pasted else answer
+    return of_paste(run, answer, {line["id"] for line in found.lines}) if run.pasted else answer
 
 
 def slow(run: Run) -> Finding | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from statistics import median
 from typing import Any
@@ -23,6 +23,8 @@ from linkscope.results.row import Row
 
 LIKE = 0.9
 """A direction that reaches less than this share of the way back stands out."""
+MOST = 0.7
+"""Share of a table's results that must agree for another to stand out."""
 SPREAD = 0.1
 """How far the results of one group of GPUs may be apart."""
 _PCIE = re.compile(r"pcie(\d)-x(\d+)")
@@ -85,15 +87,17 @@ def _line_gbps(run: Run, moves: Movement) -> float | None:
     return peak * (2 if moves.both else 1) if peak else None
 
 
-def of_paste(run: Run, answer: Answer, checked: int) -> Answer:
-    """Return explain's answer of a run that another tool made. ``checked``: how many results ``answer`` has compared
-    with anything."""
+def of_paste(run: Run, answer: Answer, checked: Collection[str]) -> Answer:
+    """Return explain's answer of a run that another tool made. ``checked``: the cases that ``answer`` has compared with
+    anything."""
     readings = readings_of(run)
+    open_ones = [one for one in readings if one.row.id not in checked]
     printed = run.printed
     wrong = [one for one in printed if one.level is Level.ERROR]
     topology = run.topology
     odd = topology_findings(topology) if topology is not None else []
-    lone = [*_asymmetric(readings), *_groups(readings)]
+    groups = list(_groups(readings))
+    lone = [*_asymmetric(readings), *groups, *([] if groups else _outliers(open_ones))]
     likely = _likely(run, readings)
     told = [one for one in printed if one.level is not Level.ERROR]
     headline, outcome = answer.headline, answer.outcome
@@ -139,7 +143,7 @@ def _likely(run: Run, readings: Sequence[Reading]) -> list[Finding]:
     for some in tables.values():
         most = max(reading.size for reading in some)
         large = sorted((one for one in some if one.size == most), key=lambda one: one.rate or 0.0)
-        for reading in dict.fromkeys((large[-1], large[0])):
+        for reading in large[-1:] if len(large) == 1 else (large[-1], large[0]):
             alike = sorted((one.size, one.rate or 0.0) for one in some if one.series == reading.series)
             found += fingerprints(
                 reading.rate or 0.0,
@@ -173,6 +177,22 @@ def _asymmetric(readings: Sequence[Reading]) -> Iterator[Finding]:
             worst, back = min(apart, key=lambda pair: (pair[0].rate or 0.0) / (pair[1].rate or 1.0))
             path = f"{worst.moves.source}>{worst.moves.destination}"
             yield error("paste.asymmetric", path=path, rate=worst.rate, back=back.rate, pairs=len(apart))
+
+
+def _outliers(readings: Sequence[Reading]) -> Iterator[Finding]:
+    """Yield the results that fall behind, where nearly all others of their table and size agree."""
+    tables: defaultdict[tuple[Any, ...], list[Reading]] = defaultdict(list)
+    for one in readings:
+        if one.rate and one.moves.source and one.moves.kind != "collective":
+            tables[(*one.table, one.size, one.moves.both, one.moves.method)].append(one)
+    for some in tables.values():
+        usual = median(one.rate or 0.0 for one in some)
+        alike = [one for one in some if abs((one.rate or 0.0) / usual - 1) <= SPREAD]
+        slow = sorted((one for one in some if (one.rate or 0.0) < LIKE * usual), key=lambda one: one.rate or 0.0)
+        if slow and len(alike) >= MOST * len(some) and len(some) > len(slow) + 1:
+            paths = [f"{one.moves.source}>{one.moves.destination}" for one in slow]
+            facts = {"paths": paths, "rate": slow[0].rate, "usual": usual, "others": len(some) - len(slow)}
+            yield replace(error("paste.outliers", **facts), results=tuple(one.row.id for one in slow))
 
 
 def _groups(readings: Sequence[Reading]) -> Iterator[Finding]:

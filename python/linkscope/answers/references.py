@@ -19,6 +19,12 @@ Line = dict[str, Any]
 
 SATURATED = 256 << 20
 """Bytes from which a rate is checked: smaller transfers are slow by design."""
+SATURATED_ELSEWHERE = 32 << 20
+"""The same of another tool's results, whose sizes are the tool's choice; 0 stands for a size that it does not say."""
+SENT = 4 << 20
+"""Bytes from which a message between two GPUs is checked: the largest that OSU sends."""
+SENT_SHARE, SENT_TOLERANCE = 0.9, 0.3
+"""What a message reaches of a copy over the same links, at least: MPICH and Open MPI on two GPUs kept 0.77 to 0.93."""
 LEAST_GBPS = 1e-3
 """Line rate below which a topology says nothing."""
 _ON_GPUS = ("gpu-large", "gpu")
@@ -50,7 +56,7 @@ def with_references(run: Run) -> polars.DataFrame:
         .drop("replicate_values", "parts_s", "title", "series", "reason")
         .filter(polars.col("status") == "ok", polars.col("value").is_not_null(), polars.col("hosts") == "")
     )
-    found = [*_transfers(run, frame), *_latencies(run, frame), *_collectives(run, frame)]
+    found = [*_transfers(run, frame), *_latencies(run, frame), *_collectives(run, frame), *_messages(run, frame)]
     return frame.join(polars.DataFrame(found, SCHEMA, orient="row"), on="key", maintain_order="left")
 
 
@@ -62,7 +68,7 @@ def _transfers(run: Run, frame: polars.DataFrame) -> Iterator[Line]:
         both | alone,
         polars.col("unit") == RATE,
         polars.col("background") == 0,
-        polars.col("bytes") >= SATURATED,
+        _large(),
         polars.col("class").is_in([*_ON_GPUS, "pinned"]),
         polars.all_horizontal(polars.col("source", "destination").is_not_null()),
     )
@@ -80,9 +86,41 @@ def _transfers(run: Run, frame: polars.DataFrame) -> Iterator[Line]:
             line["line_gbps"] *= directions
             if known is not None:
                 share = min(way["line_gbps"] * known.share, known.ceiling_gbps or float("inf")) * directions
-                line |= {"engine_gbps": share, "known": share * size / (size + known.half_bytes)}
+                filled = size / (size + known.half_bytes) if size else 1.0
+                line |= {"engine_gbps": share, "known": share * filled}
                 line |= {"known_tolerance": known.tolerance, "known_source": known.source}
         yield line
+
+
+def _large() -> polars.Expr:
+    """Return whether a transfer is large enough to be checked."""
+    elsewhere = (polars.col("origin") != "") & (
+        (polars.col("bytes") >= SATURATED_ELSEWHERE) | (polars.col("bytes") == 0)
+    )
+    return (polars.col("bytes") >= SATURATED) | elsewhere
+
+
+def _messages(run: Run, frame: polars.DataFrame) -> Iterator[Line]:
+    """Yield the largest messages that another tool sent between two GPUs of one host; linkscope's own are compared with
+    its own copies (`linkscope analyze layers`)."""
+    sent = frame.filter(
+        polars.col("origin") != "",
+        polars.col("unit") == RATE,
+        polars.col("processes") > 1,
+        polars.col("flows") == 1,
+        polars.col("bytes") >= SENT,
+        polars.all_horizontal(polars.col("source", "destination").str.starts_with("gpu:")),
+        polars.col("source") != polars.col("destination"),
+    ).filter(polars.col("bytes") == polars.col("bytes").max().over("row", "way", "path"))
+    for key, source, destination, size in sent.select("key", "source", "destination", "bytes").iter_rows():
+        way = _way(run, source, destination)
+        known = way and _expected(run.node.device(source).name, way["link"], "peer-write", "copy-engine")
+        if way and known and way["line_gbps"]:
+            reached = min(way["line_gbps"] * known.share, known.ceiling_gbps or float("inf"))
+            yield {
+                **{**way, "key": key, "known": reached * SENT_SHARE * size / (size + known.half_bytes)},
+                **{"known_tolerance": SENT_TOLERANCE, "known_source": known.source},
+            }
 
 
 def _entry(kind: str, source: str, destination: str, executor: str) -> str:

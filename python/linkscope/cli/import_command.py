@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import Annotated
 
@@ -23,7 +22,7 @@ def import_(
     ] = None,
     machine: Annotated[str | None, typer.Option(help="A machine model in place of a run (`list machines`).")] = None,
     processes: Annotated[
-        int | None, typer.Option(min=2, max=80, help="Number of processes, where FILE lacks it (OSU's collectives).")
+        int | None, typer.Option(min=2, max=1024, help="Number of processes, where FILE lacks it (OSU's collectives).")
     ] = None,
     nvls: Annotated[
         str | None,
@@ -32,8 +31,8 @@ def import_(
         ),
     ] = None,
 ) -> int:
-    """Make a run file from output of nvbandwidth, nccl-tests or OSU. Others: `list importers`."""
+    """Make a run file of what another tool printed (`list importers`); explain, show, compare take it as it is."""
     from linkscope.cli import importing
 
     wanted = importing.wanted(named, beside, machine, processes, nvls)
-    return importing.take(file, output, wanted, ["linkscope", *sys.argv[1:]], err())
+    return importing.take(file, output, wanted, ["linkscope", "import", file.name], err())
