@@ -360,8 +360,8 @@ def test_a_copy_engine_that_ends_below_its_link_is_no_problem_but_a_step(tmp_pat
 
 def test_a_model_has_no_verdict_and_what_it_was_given_is_no_prediction(modelled: RunFile) -> None:
     answer = explain(modelled)
-    assert (answer.outcome, answer.exit_code, answer.headline.code) == (Outcome.UNTESTED, 3, "explain.model-fitted")
-    assert answer.headline.facts["known"] > 0
+    assert (answer.outcome, answer.exit_code, answer.headline.code) == (Outcome.UNTESTED, 3, "explain.model-predicts")
+    assert 0 < answer.headline.facts["predicted"] < answer.headline.facts["known"], "opposite flows alone"
     studies = {one.facts["study"] for one in answer.next if one.code == "explain.next-reproduce"}
     assert studies
 

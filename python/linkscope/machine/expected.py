@@ -21,7 +21,7 @@ class Expected:
     """What a path reaches: ``share`` of the line rate at sizes far above ``half_bytes``, and no more than the engine's
     ``ceiling_gbps`` per direction.
 
-    ``tolerance``: how far below a healthy machine may be, relative.
+    ``tolerance``: how far below a healthy machine may be, relative. ``assumed``: the share is that of a like model.
     """
 
     share: float
@@ -29,15 +29,20 @@ class Expected:
     source: str
     half_bytes: float = 0.0
     ceiling_gbps: float | None = None
+    assumed: bool = False
 
 
 def expected(device: str, link: str, way: str, method: str) -> Expected | None:
-    """Return what is known of a GPU's model, a link's kind ("memory": none), a way and a method, if any."""
+    """Return what is known of a GPU's model, a link's kind ("memory": none), a way and a method, if any.
+
+    A link may be named by its tier, too, "pcie4-x8": then something is known of a GPU of any name.
+    """
     for entry in _data()["entries"]:
         share = entry["shares"].get(way, {}).get(method)
         if share is not None and re.search(entry["device"], device) and link.startswith(entry["link"]):
             half, ceiling = entry.get("half", {}).get(method, 0.0), entry.get("ceiling", {}).get(method)
-            return Expected(share, entry["tolerance"], entry["source"], half, ceiling)
+            assumed = entry.get("assumed", False)
+            return Expected(share, entry["tolerance"], entry["source"], half, ceiling, assumed)
     return None
 
 
@@ -61,12 +66,16 @@ def expected_latency(device: str, link: str, case: Mapping[str, Any]) -> Expecte
 
 @dataclass(frozen=True)
 class ExpectedCollective:
-    """What a collective of at least ``from_bytes`` reaches: its bus bandwidth as a share of the links' rate."""
+    """What a collective of at least ``from_bytes`` reaches: its bus bandwidth as a share of the links' rate.
+
+    ``assumed``: the share is that of a like model.
+    """
 
     share: float
     tolerance: float
     from_bytes: int
     source: str
+    assumed: bool = False
 
 
 def expected_collective(
@@ -78,7 +87,8 @@ def expected_collective(
         asked = (entry["method"], entry["collective"], entry["nvls"])
         share = entry["shares"].get(members) if (method, collective, nvls) == asked else None
         if share is not None and re.search(entry["device"], device) and link.startswith(entry["link"]):
-            return ExpectedCollective(share, entry["tolerance"], entry["from_bytes"], entry["source"])
+            assumed = entry.get("assumed", False)
+            return ExpectedCollective(share, entry["tolerance"], entry["from_bytes"], entry["source"], assumed)
     return None
 
 
