@@ -76,7 +76,7 @@ def test_nvbandwidth_warms_up_otherwise_since_0_11() -> None:
 def test_two_tools_are_told_apart_by_what_changes_a_result_most() -> None:
     told = differ(of("OSU", "osu_bibw"), of("nvbandwidth", "device_to_device_memcpy_read_ce"))
     assert [one.code for one in told][:3] == ["counted.bytes", "counted.clock", "counted.launches"]
-    assert sentence(told[0]) == "bytes: both directions (OSU), payload once (nvbandwidth)"
+    assert sentence(told[0]) == "bytes: both directions (OSU), payload (nvbandwidth)"
     assert differ(of("OSU", "osu_bw"), of("OSU", "osu_bw")) == []
 
 

@@ -138,6 +138,7 @@ NAMED = {
     "answers/best.py": {"ping-pong"},
     "figures/kinds.py": {"ping-pong"},
     "answers/check.py": {"pinned"},  # classes of noise
+    "answers/fingerprints.py": {"managed", "mpi", "pageable", "pinned", "xccl"},  # what other tools print
     "answers/not_checked.py": {"pageable"},
     "answers/references.py": {"pinned"},
     "answers/show_details.py": {"mpi"},  # what a line of text is headed by

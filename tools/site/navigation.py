@@ -14,7 +14,6 @@ SECTIONS: Mapping[str, tuple[str, ...]] = {
         "fleet.md",
         "applications.md",
         "tuner-files.md",
-        "importing.md",
         "python.md",
         "writing-suites.md",
     ),

@@ -24,9 +24,9 @@ _EITHER = "by-option"
 
 @dataclass(frozen=True)
 class Counted:
-    """What a tool's results count. All but ``tool``, ``test``, ``versions``, ``source``, ``warm`` and ``unit`` are keys
-    of ``words``. ``test``: a pattern of names. ``warm``: calls before those that count. ``unit``: bytes of the unit
-    that it prints."""
+    """What a tool's results count. ``bytes``, ``clock``, ``warmup``, ``launches`` and ``result`` are keys of ``words``.
+    ``test``: a pattern of names in small letters. ``warm``: calls before those that count. ``unit``: bytes of the unit
+    that the tool prints."""
 
     tool: str
     test: str
@@ -44,7 +44,7 @@ class Counted:
     def fits(self, tool: str, test: str, version: str) -> bool:
         """Return whether this is what a test of a version of a tool counts."""
         names = {_plain(name) for name in (self.tool, *self.aliases)}
-        return _plain(tool) in names and fnmatchcase(test, self.test) and _within(version, self.versions)
+        return _plain(tool) in names and fnmatchcase(test.lower(), self.test) and _within(version, self.versions)
 
 
 @cache
