@@ -45,7 +45,7 @@ PYTHON: dict[str, set[str]] = {
     "results": FOUNDATION | {"machine"},
     "modelled": FOUNDATION | {"machine", "plan", "workload"},
     "launch": FOUNDATION | {"machine", "plan", "results", "workload", "modelled"},
-    "importers": FOUNDATION | {"machine", "plan", "results"},
+    "importers": FOUNDATION | {"machine", "plan", "results", "workload"},
     "figures": FOUNDATION | {"machine", "results", "importers"},
     "answers": FOUNDATION | {"machine", "results", "figures", "workload", "importers"},
     "render": FOUNDATION | {"machine", "results", "figures", "answers", "workload"},

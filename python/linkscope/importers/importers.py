@@ -44,6 +44,7 @@ IMPORTERS = {
     "nvbandwidth": Importer("nvbandwidth"),
     "nccl-tests": Importer("nccl_tests"),
     "nccl-log": Importer("nccl_words"),
+    "traces": Importer("collective_trace"),
     "nvshmem": Importer("nvshmem_perftest"),
     "deepep": Importer("deepep"),
     "osu": Importer("osu"),

@@ -16,6 +16,7 @@ from msgspec import Meta
 from linkscope.documents.escaped import escaped
 from linkscope.errors import LinkscopeError
 from linkscope.workload.pattern_text import LARGEST, LONGEST_S, MOST_RANKS, PatternText
+from linkscope.workload.readers.timed import TimedCall
 from linkscope.workload.ring import ALL_GATHER, ALL_REDUCE, ALL_TO_ALL, BROADCAST, REDUCE, REDUCE_SCATTER, ring
 from linkscope.workload.schedule import Message, Phase
 
@@ -34,6 +35,7 @@ Count = Annotated[int, Meta(ge=0, le=LARGEST)]
 
 class _Event(msgspec.Struct):
     name: str = ""
+    category: str = msgspec.field(name="cat", default="")
     args: msgspec.Raw = msgspec.Raw(b"{}")
     start_us: float | None = msgspec.field(name="ts", default=None)
     duration_us: float = msgspec.field(name="dur", default=0.0)
@@ -54,6 +56,12 @@ class _Comms(msgspec.Struct):
     stride: Annotated[int, Meta(ge=-1, lt=MOST_RANKS)] = msgspec.field(name="Global rank stride", default=-1)
 
 
+class _Link(msgspec.Struct):
+    """What a kernel and the record of its call have in common."""
+
+    call: int = msgspec.field(name="External id", default=-1)
+
+
 def recognises(source: PatternText) -> bool:
     """Whether it is a trace with events."""
     return source.text.lstrip().startswith("{") and '"traceEvents"' in source.text
@@ -61,10 +69,7 @@ def recognises(source: PatternText) -> bool:
 
 def read(source: PatternText) -> Iterator[Phase]:
     """A phase for each collective, in the order of their starts where all have one. Raises LinkscopeError."""
-    try:
-        trace = msgspec.json.decode(source.data, type=_Trace)
-    except (msgspec.DecodeError, RecursionError) as error:
-        raise LinkscopeError(f"{source.path} is no trace: {_told(error)}") from error
+    trace = _trace(source)
     records = [(number, event) for number, event in enumerate(trace.events) if event.name == "record_param_comms"]
     if all(event.start_us is not None for _, event in records):
         records.sort(key=lambda record: record[1].start_us or 0.0)
@@ -80,6 +85,44 @@ def read(source: PatternText) -> Iterator[Phase]:
             end_us = max(end_us or 0.0, event.start_us + max(0.0, event.duration_us))
 
 
+def timed(source: PatternText) -> Iterator[TimedCall]:
+    """Yield each collective whose kernel the trace has timed; PyTorch before 2.2 tells a kernel's collective only in
+    the record of its call. Raises LinkscopeError."""
+    events = _trace(source).events
+    kernels = [event for event in events if event.category == "kernel" and event.name.startswith("nccl")]
+    records = {link.call: event for event in events if event.name == "record_param_comms" and (link := _link(event))}
+    for kernel in kernels:
+        link = _link(kernel)
+        found = _call(kernel) or (_call(records[link.call]) if link is not None and link.call in records else None)
+        if found is not None and kernel.duration_us > 0:
+            (kind, size), comms, members = found
+            yield TimedCall(kind, size, kernel.duration_us / 1e6, comms.size, members, comms.element)
+
+
+def _call(event: _Event) -> tuple[tuple[str, int], _Comms, tuple[int, ...]] | None:
+    try:
+        comms = msgspec.json.decode(event.args, type=_Comms)
+        members = tuple(_ranks(comms))
+    except (msgspec.DecodeError, RecursionError):
+        return None
+    measured = _measured(comms)
+    return None if measured is None or not measured[1] else (measured, comms, members)
+
+
+def _link(event: _Event) -> _Link | None:
+    try:
+        return msgspec.json.decode(event.args, type=_Link)
+    except (msgspec.DecodeError, RecursionError):
+        return None
+
+
+def _trace(source: PatternText) -> _Trace:
+    try:
+        return msgspec.json.decode(source.data, type=_Trace)
+    except (msgspec.DecodeError, RecursionError) as error:
+        raise LinkscopeError(f"{source.path} is no trace: {_told(error)}") from error
+
+
 def _comms(source: PatternText, number: int, event: _Event) -> _Comms:
     try:
         return msgspec.json.decode(event.args, type=_Comms)
@@ -92,12 +135,19 @@ def _messages(source: PatternText, number: int, comms: _Comms) -> tuple[Message,
         ranks = _ranks(comms)
     except msgspec.ValidationError as error:
         raise LinkscopeError(f"{source.path}: traceEvents[{number}].args: {_told(error)}") from error
-    kind = KINDS.get(_NAME.sub("", comms.kind))
-    if kind is None or comms.element not in WIDTHS or len(set(ranks)) != len(ranks):
+    measured = _measured(comms)
+    if measured is None or len(set(ranks)) != len(ranks):
         return ()
+    return tuple(one for one in ring(*measured, ranks) if one.size)
+
+
+def _measured(comms: _Comms) -> tuple[str, int] | None:
+    """Return the kind of collective and the bytes of its whole vector; None of what is none."""
+    kind = KINDS.get(_NAME.sub("", comms.kind))
+    if kind is None or comms.element not in WIDTHS:
+        return None
     count = comms.received if kind == ALL_GATHER else comms.sent
-    size = min(count * WIDTHS[comms.element], LARGEST)
-    return tuple(one for one in ring(kind, size, ranks) if one.size)
+    return kind, min(count * WIDTHS[comms.element], LARGEST)
 
 
 def _ranks(comms: _Comms) -> Sequence[int]:

@@ -20,6 +20,7 @@ from msgspec import Meta
 
 from linkscope.documents.escaped import escaped
 from linkscope.workload.pattern_text import LARGEST, LONGEST_S, MOST_RANKS, PatternText
+from linkscope.workload.readers.timed import TimedCall
 from linkscope.workload.ring import ALL_GATHER, ALL_REDUCE, ALL_TO_ALL, BROADCAST, REDUCE, REDUCE_SCATTER, ring
 from linkscope.workload.schedule import Message, Phase
 
@@ -28,6 +29,8 @@ KINDS = {
     **{"Broadcast": BROADCAST, "Reduce": REDUCE, "AlltoAll": ALL_TO_ALL, "All2All": ALL_TO_ALL},
 }
 _BY_BLOCK = (ALL_GATHER, REDUCE_SCATTER, ALL_TO_ALL)
+_MESSAGES = {"Send": "send", "Recv": "receive"}
+_ON_GPU = "kernel_gpu"
 
 
 Size = Annotated[int, Meta(ge=0, le=LARGEST)]
@@ -37,6 +40,7 @@ Microseconds = Annotated[int, Meta(ge=0, lt=1 << 62)]
 class _Header(msgspec.Struct):
     n_ranks: Annotated[int, Meta(ge=1, le=MOST_RANKS)]
     rank: Annotated[int, Meta(ge=0, lt=MOST_RANKS)] = 0
+    hosts: Annotated[int, Meta(ge=0, le=MOST_RANKS)] = msgspec.field(name="nnodes", default=0)
 
 
 class _CollectiveStart(msgspec.Struct):
@@ -47,6 +51,7 @@ class _Collective(msgspec.Struct):
     name: str = msgspec.field(name="coll")
     size: Size = msgspec.field(name="coll_msg_size_bytes")
     lasted_us: Microseconds = msgspec.field(name="coll_exec_time_us", default=0)
+    clock: str = msgspec.field(name="coll_timing_source", default=_ON_GPU)
     start: _CollectiveStart | None = msgspec.field(name="event_trace_ts", default=None)
 
 
@@ -59,6 +64,7 @@ class _Single(msgspec.Struct):
     peer: int = msgspec.field(name="p2p_peer")
     size: Size = msgspec.field(name="p2p_msg_size_bytes")
     lasted_us: Microseconds = msgspec.field(name="p2p_exec_time_us", default=0)
+    clock: str = msgspec.field(name="p2p_timing_source", default=_ON_GPU)
     start: _SingleStart | None = msgspec.field(name="event_trace_ts", default=None)
 
 
@@ -123,13 +129,26 @@ def read(source: PatternText) -> Iterator[Phase]:
         end_us = max(end_us or 0, start_us + lasted_us)
 
 
+def timed(source: PatternText) -> Iterator[TimedCall]:
+    """Yield each collective and message with its time. Raises LinkscopeError."""
+    for record in _records(source):
+        header, perf = record.header, record.perf
+        if perf is None or not perf.lasted_us or not perf.size:
+            continue
+        known = KINDS if isinstance(perf, _Collective) else _MESSAGES
+        kind = known.get(perf.name)
+        if kind is not None:
+            size, on_host = _whole(kind, perf.size, header.n_ranks), perf.clock != _ON_GPU
+            yield TimedCall(kind, size, perf.lasted_us / 1e6, header.n_ranks, hosts=header.hosts, on_host=on_host)
+
+
 def _carried(header: _Header, perf: _Collective | _Single) -> _Carried:
     peer = perf.peer if isinstance(perf, _Single) else None
     return _Carried(perf.name, perf.size, header.n_ranks, header.rank, peer)
 
 
 def _known(carried: _Carried) -> bool:
-    return carried.name in (KINDS if carried.peer is None else ("Send", "Recv"))
+    return carried.name in (KINDS if carried.peer is None else _MESSAGES)
 
 
 def _records(source: PatternText) -> Iterator[_Record]:

@@ -1,0 +1,126 @@
+"""Traces as results: collectives of PyTorch's profiler (Kineto) and of NCCL's Inspector, by kind and size.
+
+Parsed by ``workload/readers``. Of equal calls the middle one counts, the lower one of two. A kernel runs from when its
+own rank has come, so that its time includes waiting for the others.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+
+import msgspec
+
+from linkscope.importers.peer_output import MOST_GPUS, SECONDS, Figure, Gpu, Movement, PeerOutput, Source
+from linkscope.messages.finding import Finding, note, warning
+from linkscope.results.stats import stats_of
+from linkscope.workload.pattern_text import PatternText
+from linkscope.workload.readers import kineto, nccl_inspector
+from linkscope.workload.readers.timed import TimedCall
+
+TOOL, INSPECTOR = "Kineto", "NCCL Inspector"
+SUMMARY = "PyTorch profiler (Kineto) traces with NCCL kernels, NCCL Inspector 4: time by size and collective"
+_PROFILED = "NVIDIA/nccl issue 2355"
+_MESSAGES = ("send", "receive")
+_PLAIN = ("", "Float")
+
+
+class _Device(msgspec.Struct):
+    name: str = ""
+
+
+class _Distributed(msgspec.Struct):
+    nccl_version: str = ""
+
+
+class _Setting(msgspec.Struct):
+    devices: list[_Device] = msgspec.field(name="deviceProperties", default_factory=list)
+    distributed: _Distributed = msgspec.field(name="distributedInfo", default_factory=_Distributed)
+
+
+def recognises(text: str) -> bool:
+    """Return whether a text is a trace with collectives, or the plugin's lines."""
+    return _of_inspector(text) or (
+        text.lstrip().startswith("{") and '"traceEvents"' in text and '"Collective name"' in text
+    )
+
+
+def read(source: Source) -> PeerOutput:
+    """Return the time of each kind and size of collective. Raises LinkscopeError where it is no trace."""
+    pattern = PatternText(source.path, source.text.encode())
+    if _of_inspector(source.text):
+        match = re.search(r'"inspector_output_format_version":\s?"v(\d{1,3}(?:\.\d{1,3})?)"', source.text)
+        figures = tuple(_figures(INSPECTOR, list(nccl_inspector.timed(pattern)), 0))
+        profiled = Finding("import.profiled", source=_PROFILED)
+        return _output(INSPECTOR, match[1] if match else "", figures, (), {}, (profiled,))
+    calls, setting = list(kineto.timed(pattern)), _setting(pattern)
+    figures = tuple(_figures(TOOL, calls, len(setting.devices)))
+    version = setting.distributed.nccl_version
+    gpus = tuple(Gpu(one.name[:100]) for one in setting.devices)
+    return _output(TOOL, "", figures, gpus, {"NCCL": version} if re.fullmatch(r"[\d.]{1,16}", version) else {}, ())
+
+
+def _of_inspector(text: str) -> bool:
+    known = '"coll_perf"' in text or '"p2p_perf"' in text
+    return known and re.match(r'\s*\{\s*"header"', text) is not None
+
+
+def _output(
+    tool: str,
+    version: str,
+    figures: tuple[Figure, ...],
+    gpus: tuple[Gpu, ...],
+    versions: Mapping[str, str],
+    findings: tuple[Finding, ...],
+) -> PeerOutput:
+    said = note("import.includes-waiting", test=tool) if figures else warning("import.no-kernels", tool=tool)
+    hosts = max((figure.moves.hosts for figure in figures if figure.moves), default=1)
+    of_all = (gpus * hosts)[:MOST_GPUS] if len(gpus) * hosts <= MOST_GPUS else gpus
+    return PeerOutput(tool, version, (), figures, of_all, versions=versions, findings=(said, *findings))
+
+
+def _setting(source: PatternText) -> _Setting:
+    try:
+        return msgspec.json.decode(source.data, type=_Setting)
+    except (msgspec.DecodeError, RecursionError):
+        return _Setting()
+
+
+def _figures(tool: str, calls: Sequence[TimedCall], on_host: int) -> Iterator[Figure]:
+    """Yield a figure for each kind, size, type and group; ``on_host``: the GPUs of each host, 0 where not said."""
+    equal: dict[TimedCall, list[float]] = {}
+    for call in calls:
+        equal.setdefault(replace(call, seconds=0.0), []).append(call.seconds)
+    groups: dict[tuple[str, int], dict[tuple[int, ...], None]] = {}
+    for call in equal:
+        groups.setdefault((call.kind, call.ranks), {})[call.members] = None
+    for call, seconds in equal.items():
+        stats, ordered = stats_of(seconds), sorted(seconds)
+        stats = replace(stats, median=ordered[(len(ordered) - 1) // 2])
+        several = len(groups[call.kind, call.ranks]) > 1 and call.members
+        said = (
+            "" if call.element in _PLAIN else call.element.lower(),
+            f"ranks {call.members[0]} to {call.members[-1]}" if several else "",
+            "host clock" if call.on_host else "",
+        )
+        message = call.kind in _MESSAGES
+        moves = Movement(
+            "message" if message else "collective",
+            "xccl" if message else "xccl-collective",
+            executor="gpu:0",
+            memories=("device", "device"),
+            collective="" if message else call.kind,
+            ranks=2 if message else call.ranks,
+            hosts=1 if message else _hosts(call, on_host),
+            varies=", ".join(word for word in (call.kind if message else "", *said) if word),
+        )
+        facts = {"clock": "host" if call.on_host else "device"}
+        yield Figure(f"{tool} {call.kind}", stats, SECONDS, size=call.size, facts=facts, moves=moves)
+
+
+def _hosts(call: TimedCall, on_host: int) -> int:
+    """Return the hosts of a group: as the trace says it, or where ranks are numbered host by host; 1 where not said."""
+    if on_host > 1 and call.members:
+        return len({rank // on_host for rank in call.members})
+    return max(call.hosts, 1) if call.hosts <= call.ranks else 1
