@@ -360,6 +360,23 @@ def test_what_a_like_model_reaches_is_marked_assumed() -> None:
     assert collective.assumed
 
 
+@pytest.mark.parametrize(
+    ("measured", "like", "link", "way"),
+    [
+        ("NVIDIA A100-SXM4-80GB", "NVIDIA A800-SXM4-80GB", "nvlink", "peer-write"),
+        ("NVIDIA GeForce RTX 4090", "NVIDIA L40S", "pcie", "host-to-gpu"),
+        ("NVIDIA RTX A6000", "NVIDIA L20", "pcie", "peer-read"),
+        ("NVIDIA GeForce RTX 5090", "NVIDIA RTX PRO 6000 Blackwell Server Edition", "pcie", "host-to-gpu"),
+        ("AMD Instinct MI350X", "AMD Instinct MI355X", "xgmi", "peer-write"),
+    ],
+)
+def test_an_entry_names_the_models_for_which_it_is_assumed(measured: str, like: str, link: str, way: str) -> None:
+    one, other = (expected(name, link, way, "copy-engine") for name in (measured, like))
+    assert one is not None
+    assert other is not None
+    assert (one.assumed, other.assumed, one.share) == (False, True, other.share)
+
+
 def test_a_link_named_by_its_generation_needs_no_model() -> None:
     for generation in (3, 4, 5, 6):
         known = expected("a GPU unheard of", f"pcie{generation}-x8", "host-to-gpu", "copy-engine")

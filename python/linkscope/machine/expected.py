@@ -41,8 +41,7 @@ def expected(device: str, link: str, way: str, method: str) -> Expected | None:
         share = entry["shares"].get(way, {}).get(method)
         if share is not None and re.search(entry["device"], device) and link.startswith(entry["link"]):
             half, ceiling = entry.get("half", {}).get(method, 0.0), entry.get("ceiling", {}).get(method)
-            assumed = entry.get("assumed", False)
-            return Expected(share, entry["tolerance"], entry["source"], half, ceiling, assumed)
+            return Expected(share, entry["tolerance"], entry["source"], half, ceiling, _is_assumed(entry, device))
     return None
 
 
@@ -87,8 +86,8 @@ def expected_collective(
         asked = (entry["method"], entry["collective"], entry["nvls"])
         share = entry["shares"].get(members) if (method, collective, nvls) == asked else None
         if share is not None and re.search(entry["device"], device) and link.startswith(entry["link"]):
-            assumed = entry.get("assumed", False)
-            return ExpectedCollective(share, entry["tolerance"], entry["from_bytes"], entry["source"], assumed)
+            facts = (entry["tolerance"], entry["from_bytes"], entry["source"])
+            return ExpectedCollective(share, *facts, _is_assumed(entry, device))
     return None
 
 
@@ -97,6 +96,12 @@ def collective_known_from(device: str, collective: str) -> int | None:
     None where nothing is."""
     entries = (one for one in _data()["collectives"] if one["collective"] == collective)
     return min((one["from_bytes"] for one in entries if re.search(one["device"], device)), default=None)
+
+
+def _is_assumed(entry: Mapping[str, Any], device: str) -> bool:
+    """Return whether an entry is of a like model for this one: it is for all models, for those named, or for none."""
+    assumed = entry.get("assumed", False)
+    return bool(re.search(assumed, device)) if isinstance(assumed, str) else bool(assumed)
 
 
 @cache
