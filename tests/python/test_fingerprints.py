@@ -24,6 +24,7 @@ def found(rate: float, moves: Movement, **facts: Any) -> list[Finding]:
     """The findings, whose lines are whole and short."""
     all_of = fingerprints(rate, movement=moves, **facts)
     for one in all_of:
+        assert one.level is not Level.ERROR or message(one.code).verdict
         assert 0 < len(sentence(one)) <= 100, sentence(one)
         commands(one)
     return all_of
@@ -111,6 +112,8 @@ def test_rows_that_stay_are_taken_off() -> None:
     [one] = found(461.0, moves, line_gbps=450.0)
     assert (one.code, one.facts["crossed"]) == ("fingerprint.own-rows", 230.5)
     assert sentence(one) == "461.0 counts rows to itself: 230.5 GB/s crossed links (1 of 2 ranks)"
+    [one] = found(461.0, replace(moves, ranks=0))
+    assert (one.facts["of_two"], one.facts["of_eight"]) == (230.5, 403.375)
 
 
 def test_other_counts_are_halved() -> None:
@@ -193,3 +196,8 @@ def test_gpudirect_over_hosts_is_as_it_should_be() -> None:
 
 def test_every_code_has_a_line() -> None:
     assert all(message(code).line and message(code).label for code in codes() if code.startswith("fingerprint."))
+
+
+def test_half_a_slot_is_told_of_plain_copies_alone() -> None:
+    assert named(5.9, PEER) == ["pcie-half"]
+    assert named(5.1, BY_MPI) == []

@@ -120,6 +120,8 @@ def _counted(rate: float, moves: Movement) -> Iterator[Finding]:
     if moves.counts == "own-rows" and moves.ranks > 1:
         share = (moves.ranks - 1) / moves.ranks
         yield note("fingerprint.own-rows", rate=rate, crossed=rate * share, ranks=moves.ranks, others=moves.ranks - 1)
+    elif moves.counts == "own-rows":
+        yield note("fingerprint.own-rows-of-any", rate=rate, of_two=rate / 2, of_eight=rate * 7 / 8)
     elif moves.counts == "read-and-written":
         yield note("fingerprint.read-and-written", rate=rate, payload=rate / 2)
     elif moves.counts == "both-directions" and not moves.both:
@@ -200,7 +202,7 @@ def _any_pcie(told: _Told) -> Iterator[Finding]:
             yield told.finding("fingerprint.pcie", generation=generation, slot=slot, share=told.rate / slot)
             return
     low, high = (rate / 2 for rate in PCIE_GBPS[3])
-    if low <= told.rate <= high:
+    if low <= told.rate <= high and not told.moves.method.startswith(_NETWORKED):
         slot = PCIE_X16_GBPS[3] / 2
         yield told.finding("fingerprint.pcie-half", slot=slot, share=told.rate / slot)
 

@@ -118,4 +118,4 @@ def _whole(
     else:
         apart = [f"{first}<>{second}" for first, second in known if (first, second) not in linked]
         code = "links.unlike-without" if apart else "links.unlike"
-        yield note(code, **facts, kinds=kinds, apart=apart)
+        yield note(code, **facts, kinds=kinds, apart=apart, count=len(apart), first=apart[0] if apart else "")
