@@ -73,10 +73,11 @@ class Matrix:
                     if value:
                         yield Cell(line, row, column, value)
 
-    def missing(self, rows: Sequence[int] | None = None) -> list[str]:
-        """Return which of ``rows``, by default as many as columns, are not there or are short."""
+    def missing(self, rows: Sequence[int] | None = None) -> str:
+        """Return which of ``rows``, by default as many as columns, are not there or are short: "rows 2, 3", or ""."""
         wanted = (self.columns or range(self.width)) if rows is None else rows
-        return [str(row) for row in wanted if len(self.rows.get(row, (0, []))[1]) < self.width]
+        lacking = [str(row) for row in wanted if len(self.rows.get(row, (0, []))[1]) < self.width]
+        return f"row{'s' * (len(lacking) > 1)} {', '.join(lacking[:8])}" if lacking else ""
 
 
 def head_of(words: Sequence[str]) -> list[int]:

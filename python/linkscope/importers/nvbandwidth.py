@@ -334,7 +334,7 @@ def _of_test(found: _Read, test: str, tables: Sequence[_Table], varies: str) -> 
     for table in [whole] if whole else parts:
         missing = table.matrix.missing(None if tests.has_rows(test) else [0])
         if missing:
-            found.findings.append(warning("import.cut", test=f"{TOOL} {test}", missing=f"row {', '.join(missing)}"))
+            found.findings.append(warning("import.cut", test=f"{TOOL} {test}", missing=missing))
         size, notes = (_CHASED, ()) if latency else _size(found, table)
         for cell in table.matrix.cells():
             if cell.row and not tests.has_rows(test):

@@ -76,7 +76,7 @@ def moves(test: str, place: Place, version: Version) -> Movement | None:
     both, device = "bidirectional" in name, ("device", "device")
     if has_rows(test):
         reads = "_read" in name or "latency" in name
-        source, destination = (there, here) if (reads or both) and place.part[4:] != "2" else (here, there)
+        source, destination = (there, here) if (reads or both) and not place.part.endswith("2") else (here, there)
         opposed = both and (place.part not in ("", "total") or (version < (0, 6) and by == "ce"))
         found = Movement("peer", method, source, destination, destination if reads else source, device)
         return replace(found, both=both and not opposed, opposed=opposed)

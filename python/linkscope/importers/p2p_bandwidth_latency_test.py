@@ -40,7 +40,8 @@ _TITLE = re.compile(
 )
 _HEAD = re.compile(r"(D\\D|GPU|CPU)((?:[ \t]{1,20}\d{1,3}){1,256})")
 _PAIR = re.compile(r"cudaMemcpyPeer / cudaMemcpy between GPU(\d{1,3}) and GPU(\d{1,3}): (\d{1,9}\.\d{1,6})GB/s")
-_OPTION = re.compile(r"\bp2pBandwidthLatencyTest .{0,200}?--?(?:sm_copy|numElems=(\d{1,12}))")
+_COMMAND = re.compile(r"\bp2pBandwidthLatencyTest (.{0,300})")
+_ELEMENTS = re.compile(r"-numElems=(\d{1,12})\b")
 _WORDS = ("[P2P (Peer-to-Peer)", "***NOTE", "So you can see", "NOTE: The CUDA Samples", "P2P Connectivity Matrix")
 _ASSUMED = "p2pBandwidthLatencyTest prints no size: 40 million ints by copy engines are assumed"
 
@@ -130,9 +131,10 @@ def _line(found: _Read, number: int, text: str) -> bool:
         ends, value = (f"gpu:{int(match[1])}", f"gpu:{int(match[2])}"), float(match[3])
         moves = Movement("peer", "copy-engine", *ends, "", ("device", "device"), varies="to and fro")
         found.figures.append(Figure("simpleP2P", single(value), GBPS, *ends, _SIMPLE, moves=moves, line=number))
-    elif match := _OPTION.search(text):
-        found.size = 4 * int(match[1]) if match[1] else found.size
-        found.method = "kernel-copy" if "sm_copy" in text else found.method
+    elif match := _COMMAND.search(text):
+        elements = _ELEMENTS.search(match[1])
+        found.size = 4 * int(elements[1]) if elements else found.size
+        found.method = "kernel-copy" if "-sm_copy" in match[1] else found.method
     elif text.startswith("Verification error @ element"):
         found.figures = [one for one in found.figures if one.test != "simpleP2P"]
         found.findings.append(error("import.wrong-data", tool="simpleP2P", test="simpleP2P"))
@@ -152,7 +154,7 @@ def _figures(found: _Read, title: _Title, table: _Table) -> Iterator[Figure]:
     """Yield a table's results: of the rows' GPUs to the columns'; a GPU that reads drives the copy from the other."""
     missing = table.matrix.missing()
     if missing:
-        found.findings.append(warning("import.cut", test=f"{TOOL} {title.kind}", missing=f"row {', '.join(missing)}"))
+        found.findings.append(warning("import.cut", test=f"{TOOL} {title.kind}", missing=missing))
     for cell in table.matrix.cells():
         if title.peers == "off" or (cell.row, cell.column) not in found.apart:
             value = cell.value * (1e-6 if title.kind == "latency" else 1)

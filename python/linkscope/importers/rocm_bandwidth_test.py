@@ -167,7 +167,7 @@ def _findings(found: _Read, places: dict[int, str]) -> Iterator[Finding]:
             if apart:
                 yield warning("import.no-peer-access", tool=TOOL, count=len(apart), pairs=apart[:4])
         elif "directional" in title and (missing := matrix.missing()):
-            yield warning("import.cut", test=f"{TOOL} {_name(title)}", missing=f"row {', '.join(missing)}")
+            yield warning("import.cut", test=f"{TOOL} {_name(title)}", missing=missing)
 
 
 def _name(title: str) -> str:
