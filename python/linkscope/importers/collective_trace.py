@@ -26,7 +26,7 @@ _MESSAGES = ("send", "receive")
 _PLAIN = ("", "Float")
 
 
-class _Device(msgspec.Struct):
+class _TracedGpu(msgspec.Struct):
     name: str = ""
 
 
@@ -35,7 +35,7 @@ class _Distributed(msgspec.Struct):
 
 
 class _Setting(msgspec.Struct):
-    devices: list[_Device] = msgspec.field(name="deviceProperties", default_factory=list)
+    devices: list[_TracedGpu] = msgspec.field(name="deviceProperties", default_factory=list)
     distributed: _Distributed = msgspec.field(name="distributedInfo", default_factory=_Distributed)
 
 

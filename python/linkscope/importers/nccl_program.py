@@ -48,7 +48,7 @@ _WIDTHS = {
 
 
 @dataclass(frozen=True)
-class Point:
+class HalfRow:
     """Half a row: ``wrong`` as printed; ``size`` of the larger buffer, ``count`` of one rank's share."""
 
     line: int
@@ -92,7 +92,7 @@ class Program:
     devices: dict[int, tuple[int, str, str, Gpu]] = field(default_factory=dict)
     ranks: int = 0
     hosts: int = 0
-    points: list[Point] = field(default_factory=list)
+    points: list[HalfRow] = field(default_factory=list)
     per_second: float = 1e6
     is_in_place: bool = False
     has_ended: bool = False
@@ -137,7 +137,7 @@ class Program:
             **({"launch": launch} if processes == 1 else {}),
         }
 
-    def movement(self, point: Point) -> Movement:
+    def movement(self, point: HalfRow) -> Movement:
         said = (
             "" if point.type in _FLOATS else point.type,
             "" if point.redop in _SUMS else point.redop,
@@ -165,7 +165,7 @@ def kind_of(program: str) -> str:
     return next((kind for kind, name in names.items() if bare == name), "")
 
 
-def inferred(points: Sequence[Point]) -> tuple[str, int]:
+def inferred(points: Sequence[HalfRow]) -> tuple[str, int]:
     """Return the collective and the ranks that the columns leave as the only ones, else "" and 0.
 
     Bus over algorithm bandwidth of an all-reduce is 2 (n - 1) / n, of other exchanges (n - 1) / n, else 1. Sendrecv and
@@ -267,7 +267,7 @@ def _told_apart(programs: Sequence[Program]) -> list[str]:
     return labels
 
 
-def _figures(source: Source, program: Program, points: Iterable[Point], label: str, nvls: str) -> Iterator[Figure]:
+def _figures(source: Source, program: Program, points: Iterable[HalfRow], label: str, nvls: str) -> Iterator[Figure]:
     facts = program.facts()
     notes = (_MEMORY, *([nvls] if nvls else []))
     for point in points:

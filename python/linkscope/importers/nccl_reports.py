@@ -16,7 +16,7 @@ from linkscope.importers.nccl_program import (
     AMD,
     MOST_RANKS,
     NVIDIA,
-    Point,
+    HalfRow,
     Program,
     kind_of,
     newer,
@@ -108,7 +108,9 @@ def _json(source: Source) -> PeerOutput:
         for found, in_place in ((row.get("out_of_place"), False), (row.get("in_place"), True)):
             program.times_calls = program.times_calls or "cpu_time" in (found or {})
             if found:
-                point = Point(0, row["size"], row["type"], found.get("time"), found.get("nwrong"), row.get("count", 0))
+                point = HalfRow(
+                    0, row["size"], row["type"], found.get("time"), found.get("nwrong"), row.get("count", 0)
+                )
                 program.points.append(
                     replace(point, redop=row.get("redop", ""), root=int(root or 0), in_place=in_place)
                 )
@@ -136,7 +138,7 @@ def _rccl(source: Source) -> list[Program]:
             gpus = range(min(ranks * of_each, MOST_RANKS))
             hosts = [rank // max(of_each, 1) // max(on_host, 1) for rank in gpus]
             program.devices = {rank: (0, str(rank // max(of_each, 1)), f"{hosts[rank]}", Gpu()) for rank in gpus}
-        point = Point(
+        point = HalfRow(
             0, source.whole(report["size"], number, "size"), str(report["type"]), report["time"], report["wrong"]
         )
         in_place = bool(source.whole(report["inplace"], number, "in place", 1))

@@ -16,7 +16,7 @@ from linkscope.importers.nccl_program import (
     NVIDIA,
     PROGRAMS,
     UNEVEN,
-    Point,
+    HalfRow,
     Program,
     inferred,
     kind_of,
@@ -162,7 +162,7 @@ def _configure(program: Program, match: re.Match[str]) -> None:
     program.is_configured = True
 
 
-def _points(line: int, text: str, per_second: float, even: bool) -> Iterator[Point]:
+def _points(line: int, text: str, per_second: float, even: bool) -> Iterator[HalfRow]:
     """Yield the halves of a row: whole ones whose size is what time and rate make of it (``even``)."""
     match = _ROW.match(text)
     if match is None:
@@ -181,7 +181,7 @@ def _points(line: int, text: str, per_second: float, even: bool) -> Iterator[Poi
         time, algorithm, bus, wrong = cells[start : start + 4]
         if place > 1 or not _agree(int(match[1]), time, algorithm, bus, per_second, even):
             return
-        point = Point(line, int(match[1]), match[3], time, wrong, int(match[2]), match[4] or "", root, place == 1)
+        point = HalfRow(line, int(match[1]), match[3], time, wrong, int(match[2]), match[4] or "", root, place == 1)
         yield replace(point, rates=(algorithm, bus))
 
 

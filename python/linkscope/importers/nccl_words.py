@@ -24,8 +24,8 @@ _ALGORITHM = re.compile(r"(\w{1,24}: )?(\d{1,18}) Bytes -> Algo (\w{1,16}) proto
 _CHANNELS = re.compile(r"(\d{1,4}) coll channels,(?:.{0,40}?(\d{1,4}) nvls channels)?")
 _RANKS = re.compile(r"\brank \d{1,6} n[rR]anks (\d{1,6})(?: nNodes (\d{1,6}))?")
 _SET = re.compile(r"((?:NCCL|RCCL)_[A-Z0-9_]{1,60}) set by environment(?: to (\S{1,60}))?")
-_TUNER = re.compile(r"TUNER/Plugin: Using (?:tuner plugin )?(\S[^()]{0,39})|NET/OFI \S{0,20} ?(?:Tuner|tuner) selected")
-_NETWORK = re.compile(r"Using network (\S.{0,39})")
+_TUNER = re.compile(r"TUNER/Plugin: Using (?:tuner plugin )?(\w[\w .-]{0,39}?)(?: \(v\d{1,2}\))?\.?$")
+_NETWORK = re.compile(r"Using network (\w[\w .-]{0,39})$")
 _ALGORITHMS = ("TREE", "RING", "COLLNET_DIRECT", "COLLNET_CHAIN", "NVLS", "NVLS_TREE", "PAT")
 _PROTOCOLS = ("LL", "LL128", "SIMPLE")
 """As NCCL numbers them, where it prints numbers (to 2.26)."""
@@ -146,7 +146,8 @@ def _take(said: LibraryWords, level: str, text: str) -> None:
         if len(said.warnings) < _MOST_WARNINGS:
             said.warnings[text] = None
     elif match := _VIA.search(text):
-        said.pairs.setdefault(_transport(match[3]), set()).add((match[1], match[2]))
+        if name := _transport(match[3]):
+            said.pairs.setdefault(name, set()).add((match[1], match[2]))
     elif match := _ALGORITHM.search(text):
         name = f"{_named(match[3], _ALGORITHMS)}/{_named(match[4], _PROTOCOLS)}"
         least, most = said.algorithms.get(name, (1 << 62, 0))
@@ -165,20 +166,22 @@ def _take(said: LibraryWords, level: str, text: str) -> None:
         if match[1] == "NCCL_NVLS_ENABLE" and said.settings[match[1]] == "0":
             said.nvls = "off"
     elif match := _TUNER.search(text):
-        said.tuner = (match[1] or "OFI").strip(" .")
+        said.tuner = match[1]
     elif match := _NETWORK.search(text):
-        said.network = match[1].strip()
+        said.network = match[1]
     elif match := _RANKS.search(text):
         said.ranks, said.hosts = max(said.ranks, int(match[1])), max(said.hosts, int(match[2] or 0))
 
 
 def _transport(via: str) -> str:
-    """Return "NET/IB/GDRDMA" of "NET/IB/0(3)/GDRDMA/Shared", "SHM/direct" of what older versions call it."""
+    """Return "NET/IB/GDRDMA" of "NET/IB/0(3)/GDRDMA/Shared", "SHM/direct" of what older versions call it; "" where
+    another line has been printed into it."""
     if via.startswith("direct shared memory"):
         return "SHM/direct"
     parts = via.partition(" comm ")[0].strip().split("/")
     kept = [part for part in parts if not re.match(r"\d", part) and part != "Shared"]
-    return "/".join(kept[:4])
+    name = "/".join(kept[:4])
+    return name if re.fullmatch(r"(?:P2P|SHM|NET|COLLNET)(?:/[A-Za-z][\w ().-]{1,30}){1,3}", name) else ""
 
 
 def _named(word: str, names: tuple[str, ...]) -> str:

@@ -142,7 +142,7 @@ def _row(line: int, table: _Table, cells: Sequence[str]) -> _Result | None:
     value = next((name for name in ("latency", "BW", "Bandwidth", "time", "msgrate") if name in named), None)
     if len(cells) != len(table.columns) or value is None or re.fullmatch(r"\d{1,18}", named.get("size", "")) is None:
         return None
-    if plain_number(named[value]) is None:
+    if any(plain_number(named.get(name, "0")) is None for name in (value, "algbw", "busbw")):
         return None
     varies = _varied([named.get("scope", ""), named.get("type", ""), named.get("redop", "")])
     rates = (named["algbw"], named["busbw"]) if "busbw" in named else None
