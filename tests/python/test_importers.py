@@ -273,7 +273,7 @@ def test_multichases_samples_have_their_median_and_interval(tmp_path: Path) -> N
 @pytest.mark.parametrize("name", ["commscope.json", "commscope.csv"])
 def test_commscopes_names_and_counters_say_the_case(tmp_path: Path, name: str) -> None:
     rows = taken(tmp_path, name)
-    assert len(rows) == 21
+    assert len(rows) == 22
     one = json.loads(SAMPLES["commscope.json"].read_text())["benchmarks"]
     rates = [run["bytes_per_second"] * 1e-9 for run in one if "PinnedToGPU/0/1/log2(N):20" in run["name"]]
     assert len(rates) == 6

@@ -1,122 +1,172 @@
-"""Comm|Scope: Google Benchmark's JSON and CSV. Formats: json_reporter.cc and csv_reporter.cc of Google Benchmark; names
-and counters: src/ of Comm|Scope."""
+"""Comm|Scope: Google Benchmark's JSON, CSV and console table. Formats: json_reporter.cc, csv_reporter.cc and
+console_reporter.cc of Google Benchmark; names and counters: commscope_names.py.
+
+A benchmark's bytes per second are its payload's, of both directions where it is one of both. Repetitions of a name are
+one result with their interval; rows of their mean, median and deviation are none, unless there are no others. The
+console rounds rates, so its times are read.
+"""
 
 from __future__ import annotations
 
+import csv
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Annotated, Any, TypedDict
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
-from msgspec import Meta
+import msgspec
 
-from linkscope.importers.peer_output import GBPS, MOST_GPUS, SECONDS, Figure, Gpu, PeerOutput, Source, plain_number
-from linkscope.messages.finding import note
+from linkscope.documents.escaped import escaped
+from linkscope.errors import LinkscopeError
+from linkscope.importers.commscope_names import FAMILY, Name, movement, parsed
+from linkscope.importers.peer_output import (
+    GBPS,
+    MOST_GPUS,
+    SECONDS,
+    Figure,
+    Gpu,
+    Movement,
+    PeerOutput,
+    Source,
+    plain_number,
+)
+from linkscope.messages.finding import Finding, note, warning
 from linkscope.results.stats import stats_of
 
 TOOL = "Comm|Scope"
+SUMMARY = "Comm|Scope since 2018: Google Benchmark's JSON, CSV and console table"
 SUITES = ("commscope",)
-MOST_LOG2 = 46
 _UNITS = {"ns": 1e-9, "us": 1e-6, "ms": 1e-3, "s": 1.0}
-_NAME = re.compile(r"((?:Comm|libc)_\w+)((?:/[^/]+)*)")
-_LOG2 = re.compile(r"log2\(N\):(\d{1,2})")
-_WAY = re.compile(r"_(GPU|Host|Pinned|WC|NUMA|Pageable)To(GPU|Host|Pinned|WC|NUMA|Pageable)")
-_ACCESS = re.compile(r"_(GPU|Host)(Rd|Wr)(GPU|Host)")
-_OTHER = re.compile("Comm_(3d|stride|chunk|cudart|libc)_|Comm_.*HostToPinned")
-"""Benchmarks with more parameters than devices and size, which their names' numbers do not tell apart."""
-_ENDS = (("src_gpu", "dst_gpu", "gpu"), ("gpu0", "gpu1", "gpu"), ("src_numa", "dst_numa", "numa"))
-"""Counters that name both ends, and of which kind these are."""
 _AGGREGATE = re.compile("_(mean|median|stddev|cv|min|max)$")
+_CONSOLE = re.compile(
+    r"(\S{4,200}) +([\d.e+]{1,20}) (ns|us|ms|s) +[\d.e+]{1,20} (?:ns|us|ms|s) +\d{1,12}(?: .{0,2000})?"
+)
+_HEAD = "name,iterations,real_time,"
+_WAY = re.compile(r"_(GPU|Host|Pinned|WC|NUMA|Pageable)To(GPU|Host|Pinned|WC|NUMA|Pageable)")
 _HOST_MEMORIES = {"Host": "pageable", "Pageable": "pageable", "Pinned": "registered", "WC": "write-combined"}
-
-
-class _Context(TypedDict, total=False):
-    host_name: Annotated[str, Meta(max_length=1024)]
-    date: str
-
-
-class _Report(TypedDict):
-    context: _Context
-    benchmarks: list[dict[str, Any]]
+_SHOWN = 4
+"""Names of benchmarks that a finding has at most."""
+Record = tuple[int, Mapping[str, Any]]
 
 
 def recognises(text: str) -> bool:
-    """Whether a text looks like it."""
-    json = re.match(r'\s*\{\s*"context"\s*:', text) is not None and '"benchmarks"' in text
-    return json or re.search(r"^name,iterations,real_time,", text[:65536], re.MULTILINE) is not None
+    """Return whether a text holds results of Google Benchmark with names of Comm|Scope's families."""
+    json = re.search(rf'"name": ?"{FAMILY.pattern}', text) is not None
+    table = rf"^{_HEAD}|^{FAMILY.pattern}\S{{4,200}} +[\d.e+]{{1,20}} (?:ns|us|ms|s) +[\d.e+]{{1,20}} "
+    return (json and '"real_time"' in text) or re.search(table, text, re.MULTILINE) is not None
 
 
 def read(source: Source) -> PeerOutput:
-    """Raises LinkscopeError. Repetitions of one benchmark become one figure with their interval."""
-    host = ""
-    records: Callable[[Source], Iterator[tuple[int, Mapping[str, Any]]]] = _csv
-    if source.text.lstrip().startswith("{"):
-        data = source.json(_Report)
-        host, records = data["context"].get("host_name", ""), lambda _: ((0, one) for one in data["benchmarks"])
-    runs: dict[str, list[tuple[int, Mapping[str, Any]]]] = {}
+    """Return the results. Raises LinkscopeError where there are none of Comm|Scope's."""
+    runs: dict[str, list[Record]] = {}
+    aggregates: dict[str, dict[str, Record]] = {}
+    lines: set[int] = set()
     failed = 0
-    for number, one in records(source):
-        name = str(one.get("name", ""))
+    records, host, findings = _records(source)
+    for number, one in records:
+        name = str(one.get("name", ""))[:300]
+        lines |= {number} if number else set()
+        kind = _AGGREGATE.search(name)
         if str(one.get("error_occurred", "")).lower() == "true":
             failed += 1
-        elif one.get("run_type", "iteration") == "iteration" and not _AGGREGATE.search(name):
+        elif kind:
+            aggregates.setdefault(name[: kind.start()], {})[kind[1]] = number, one
+        elif one.get("run_type", "iteration") == "iteration":
             runs.setdefault(name, []).append((number, one))
-    found = [_figure(source, name, of_name) for name, of_name in runs.items()]
-    figures = [figure for figure in found if figure is not None]
+    for name, kinds in aggregates.items():
+        if name not in runs and (middle := kinds.get("median") or kinds.get("mean")):
+            runs[name] = [middle]
+    found = {name: _figure(name, of_name) for name, of_name in runs.items()}
+    figures = [figure for figure in found.values() if figure is not None]
     if not figures:
         raise source.wrong(0, "no results of Comm|Scope benchmarks that linkscope has")
-    left = len(found) - len(figures)
-    broken = [note("import.failed-benchmarks", benchmarks=failed)] if failed else []
+    left = [name for name, figure in found.items() if figure is None]
+    families = list(dict.fromkeys(re.sub(r"/[^A-Za-z].*|/log2.*|/\w+_time$", "", name)[:60] for name in left))
+    findings += [note("import.failed-benchmarks", benchmarks=failed)] if failed else []
+    findings += [note("import.left-benchmarks", benchmarks=len(left), names=families[:_SHOWN])] if left else []
+    devices = [
+        device for figure in figures if figure.moves for device in (figure.moves.source, figure.moves.destination)
+    ]
     return PeerOutput(
-        TOOL,
-        "",
-        SUITES,
-        tuple(figures),
-        (Gpu(),) * _devices_of(figures, "gpu"),
+        *(TOOL, "", SUITES, tuple(figures), (Gpu(),) * _most(devices, "gpu")),
         host=host,
-        findings=(*broken, *([note("import.other-benchmarks", benchmarks=left)] if left else [])),
-        numa_nodes=max(_devices_of(figures, "numa"), 1),
+        findings=tuple(findings),
+        numa_nodes=max(_most(devices, "numa"), 1),
+        read=frozenset(lines),
     )
 
 
-def _devices_of(figures: Sequence[Figure], kind: str) -> int:
-    """How many of that kind there must be."""
-    ends = " ".join(str(figure.facts["devices"]) for figure in figures)
-    return min(max((int(n) + 1 for n in re.findall(rf"{kind}:(\d+)", ends)), default=0), MOST_GPUS)
+def _most(devices: Sequence[str], kind: str) -> int:
+    """Return how many devices of a kind there must be."""
+    numbers = (int(device.partition(":")[2]) + 1 for device in devices if device.startswith(f"{kind}:"))
+    return min(max(numbers, default=0), MOST_GPUS)
 
 
-def _csv(source: Source) -> Iterator[tuple[int, Mapping[str, Any]]]:
-    lines = source.lines
-    head = next((number for number, line in enumerate(lines) if line.startswith("name,iterations,")), None)
-    if head is None:
-        raise source.wrong(0, "no line name,iterations,real_time: was it cut short?")
-    (_, names), *records = source.csv(head)
-    for number, words in records:
-        if len(words) != len(names):
-            raise source.wrong(number, f"{len(words)} values of {len(names)}: was it cut short?")
-        yield number, {name: word for name, word in zip(names, words, strict=True) if word}
+def _records(source: Source) -> tuple[Iterator[Record], str, list[Finding]]:
+    """Return the benchmarks that a text has, the host, and what is to be known of the text."""
+    if '"real_time"' not in source.text:
+        return _rows(source), "", []
+    try:
+        data = source.json(dict[str, Any])
+        context, found = data.get("context"), data.get("benchmarks")
+        host = context.get("host_name", "") if isinstance(context, dict) else ""
+        records = [(0, one) for one in found if isinstance(one, dict)] if isinstance(found, list) else []
+        return iter(records), str(host)[:200], []
+    except LinkscopeError:
+        cut = [warning("import.cut", test=TOOL, missing="}")]
+        return _objects(source.text), "", cut
 
 
-def _figure(source: Source, name: str, runs: Sequence[tuple[int, Mapping[str, Any]]]) -> Figure | None:
-    """None of a benchmark that is no case of linkscope, or whose ends or size it does not say."""
-    match, size = _NAME.fullmatch(name), _LOG2.search(name)
+def _objects(text: str) -> Iterator[Record]:
+    """Yield the benchmarks of JSON that is cut or has other lines in between: those that are whole."""
+    for match in re.finditer(r"\{[^{}]{20,4000}\}", text):
+        try:
+            one = escaped(msgspec.json.decode(match.group()))
+        except ValueError:
+            continue
+        if isinstance(one, dict) and "real_time" in one:
+            yield 0, one
+
+
+def _rows(source: Source) -> Iterator[Record]:
+    """Yield the rows of CSV, under its head, and of console tables."""
+    names: list[str] = []
+    for number, line in enumerate(source.lines, 1):
+        if line.startswith(_HEAD):
+            names = [name.strip('"') for name in line.split(",")]
+        elif match := _CONSOLE.fullmatch(line):
+            counters = dict(re.findall(r"(\w{2,30})=([\d.]{1,20}) ?(?![\d.kMGTi/])", line))
+            yield number, {**counters, "name": match[1], "real_time": match[2], "time_unit": match[3]}
+        elif names and line.count(",") + 1 >= len(names):
+            words = next(csv.reader([line]), [])
+            if len(words) == len(names):
+                yield number, {name: word for name, word in zip(names, words, strict=True) if word}
+
+
+def _figure(text: str, runs: Sequence[Record]) -> Figure | None:
+    """Return a benchmark's result; None where it moves nothing, or neither name nor counters say what or how much."""
     line, first = runs[0]
-    devices = _devices(match[1], first) if match else None
-    if match is None or devices is None or size is None or _OTHER.match(match[1]):
+    numbers = {key: value for key in first if (value := plain_number(first[key])) is not None}
+    counters = {key: int(value) for key, value in numbers.items() if 0 <= value < 4096 and value == int(value)}
+    name = parsed(text, numbers.get("bytes")) if FAMILY.match(text) else None
+    moves = movement(name, counters) if name else None
+    if name is None or name.size is None or moves is None:
         return None
     rate = all("bytes_per_second" in one for _, one in runs)
-    values = [
-        source.number(one["bytes_per_second"], at, f"{name}: bytes_per_second") * 1e-9
-        if rate
-        else source.number(one.get("real_time"), at, f"{name}: real_time") * _unit(source, at, one)
-        for at, one in runs
-    ]
-    bytes_ = 1 << source.whole(size[1], line, "log2(N)", MOST_LOG2)
-    return Figure(match[1], stats_of(values), GBPS if rate else SECONDS, size=bytes_, facts=_facts(match[1], devices))
+    scales = [1e-9 if rate else _UNITS.get(str(one.get("time_unit")), 0.0) for _, one in runs]
+    values = [plain_number(one.get("bytes_per_second" if rate else "real_time")) or 0.0 for _, one in runs]
+    samples = [value * scale for value, scale in zip(values, scales, strict=True) if value * scale > 1e-12]
+    if not samples:
+        return None
+    facts = _facts(name, moves)
+    unit = GBPS if rate else SECONDS
+    return Figure(name.test, stats_of(samples), unit, size=name.size, facts=facts, moves=moves, line=line)
 
 
-def _facts(test: str, devices: str) -> dict[str, Any]:
-    """What a case must be for the benchmark's figure (``importers/cases.py``)."""
-    facts: dict[str, Any] = {"devices": devices}
+def _facts(name: Name, moves: Movement) -> dict[str, Any]:
+    """Return what a case must be for the benchmark's figure (``importers/cases.py``)."""
+    test = name.test
+    facts: dict[str, Any] = {"devices": f"{moves.source}>{moves.destination}"}
+    facts |= {"varies": moves.varies} if moves.varies not in ("", "flushed") else {}
     way = _WAY.search(test)
     host = next((_HOST_MEMORIES[word] for word in way.groups() if word in _HOST_MEMORIES), None) if way else None
     if host is not None and "Memcpy" in test:
@@ -126,24 +176,3 @@ def _facts(test: str, devices: str) -> dict[str, Any]:
     if re.search("Memcpy(Peer)?A.*GPU(To)?GPU", test):
         facts["api"] = "peer" if "MemcpyPeer" in test else "memcpy"
     return facts
-
-
-def _unit(source: Source, line: int, one: Mapping[str, Any]) -> float:
-    if one.get("time_unit") not in _UNITS:
-        raise source.wrong(line, f"time_unit is {str(one.get('time_unit'))[:40]!r}, none of {', '.join(_UNITS)}")
-    return _UNITS[str(one["time_unit"])]
-
-
-def _devices(test: str, one: Mapping[str, Any]) -> str | None:
-    """The ends, "gpu:0>gpu:1", of what the benchmark moves; both ways the first that it names. None where it does not
-    say them."""
-    numbers = {name: int(value) for name in one if (value := plain_number(one[name])) is not None and 0 <= value < 4096}
-    for first, second, kind in _ENDS:
-        if first in numbers and second in numbers:
-            return f"{kind}:{numbers[first]}>{kind}:{numbers[second]}"
-    gpu, numa = numbers.get("cuda_id", numbers.get("hip_id")), numbers.get("numa_id")
-    if gpu is None or numa is None:
-        return None
-    way, access = _WAY.search(test), _ACCESS.search(test)
-    out = bool(way and way[1] == "GPU") or bool(access and (access[1], access[2]) == ("GPU", "Wr"))
-    return f"gpu:{gpu}>numa:{numa}" if out else f"numa:{numa}>gpu:{gpu}"
