@@ -239,7 +239,7 @@ def test_what_is_no_row_is_left_to_others(line: str) -> None:
 
 
 def test_a_row_that_another_line_cuts_keeps_its_whole_half() -> None:
-    cut = row(4096, 33.4, 1.75).rstrip().rpartition("  ")[0] + " node-a:32:32 [1] NCCL INFO Launch mode Parallel\n"
+    cut = row(4096, 33.4, 1.75).rstrip().rsplit(maxsplit=2)[0] + " node-a:32:32 [1] NCCL INFO Launch mode Parallel\n"
     output = of(COLUMNS + cut)
     assert [(one.size, moves(one)[3]) for one in output.figures] == [(4096, "")]
 
@@ -251,3 +251,38 @@ def test_ten_thousand_lines_take_less_than_a_second() -> None:
     output = of(text)
     assert len(output.figures) == 10000
     assert time.perf_counter() - begun < 1
+
+
+def test_a_table_whose_hashes_and_blanks_are_lost_is_read() -> None:
+    text = (SAMPLES / "nccl-tests-2.19.txt").read_text().replace("# ", "").replace("#", "")
+    plain = of("\n".join("\t".join(line.split()) if line.strip()[:1].isdigit() else line for line in text.split("\n")))
+    assert (len(plain.figures), len(plain.gpus), plain.version) == (20, 4, "2.19.6")
+    assert moves(plain.figures[0]) == ("all-reduce", 4, 1, "")
+
+
+def test_rccl_tests_own_tables_are_amds() -> None:
+    text = (
+        HEAD.format(1, 2, 64, 5, 20)
+        + "rccl-tests: Version develop:0a1b2c3\n# Using devices\n"
+        + "#   Rank  0 Pid  97184 on  node-a device  0 [0000:c1:00.0] AMD Instinct MI300X\n"
+        + "#   Rank  1 Pid  97184 on  node-a device  1 [0000:c9:00.0] AMD Instinct MI300X\n"
+        + COLUMNS
+        + row(64, 9, 1.0)
+        + "# Errors with asterisks indicate errors that have exceeded the maximum threshold.\n"
+        + END
+    )
+    output = of(text)
+    assert (output.tool, [gpu.pci for gpu in output.gpus]) == ("rccl-tests", ["0000:c1:00", "0000:c9:00"])
+    assert moves(output.figures[0])[:2] == ("all-reduce", 2)
+
+
+def test_a_table_without_the_column_of_wrong_values_is_read() -> None:
+    line = "  1048576  262144  float  sum  -1  20.00  52.43  91.75{}"
+    both = line.format("  21.00  49.93  87.38")
+    assert [(one.value.median, moves(one)) for one in of(both).figures] == [
+        (20 / 1e6, ("all-reduce", 8, 1, "")),
+        (21 / 1e6, ("all-reduce", 8, 1, "in place")),
+    ]
+    assert len(of(line.format("")).figures) == 1
+    cut = of(row(MIB, 20, 1.75) + line.format("").replace("91.75", "9"))
+    assert moves(cut.figures[-1])[:2] == ("all-reduce", 8)

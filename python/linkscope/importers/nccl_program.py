@@ -171,12 +171,12 @@ def inferred(points: Sequence[HalfRow]) -> tuple[str, int]:
     Bus over algorithm bandwidth of an all-reduce is 2 (n - 1) / n, of other exchanges (n - 1) / n, else 1. Sendrecv and
     alltoall check nothing in place; only theirs is N/A there where validation is on.
     """
-    rates = [point.rates for point in points if point.rates[0]]
+    whole = [point for point in points if point.wrong != ""] or points  # the last row may be cut in a number
+    rates = [point.rates for point in whole if point.rates[0]]
     if not rates:
         return "", 0
-    last, unchecked = points[-1], [point for point in points if point.in_place and not point.is_checked]
-    checks = any(point.is_checked for point in points if not point.in_place)
-    is_open = checks and bool(unchecked)
+    last, checks = points[-1], any(point.is_checked for point in points if not point.in_place)
+    is_open = checks and any(point.in_place and point.wrong == "N/A" for point in points)
     share = last.size // max(last.count * _WIDTHS.get(last.type, 4), 1)
     algorithm, bus = max(((float(a), float(b)) for a, b in rates), default=(0.0, 0.0))
     ratio = bus / algorithm if algorithm else 0.0

@@ -33,19 +33,23 @@ TOOL = NVIDIA
 SUMMARY = "nccl-tests 2 and rccl-tests, one or several hosts: text, JSON (-J), CSV and JSON lines (-x)"
 KNOWN = (2, 19)
 _HEADS = re.compile(
-    r"^(?:# nThread \d{1,6} nGpus \d|# nccl-tests version |# Collective test starting|#? {0,20}size {1,20}count )",
+    r"^(?:(?:# )?nThread \d{1,6} nGpus \d|(?:# )?[nr]ccl-tests version |(?:# )?Collective test starting"
+    r"|#?[ \t]{0,20}size[ \t]{1,20}count[ \t])",
     re.MULTILINE,
 )
-_ROWS = re.compile(r"^ {0,24}\d{1,18} {1,20}\d{1,18} {1,20}[a-z]\w{1,15} {1,20}[a-z]{3,8} {1,20}-?\d", re.MULTILINE)
+_ROWS = re.compile(
+    r"^[ \t]{0,24}\d{1,18}[ \t]{1,20}\d{1,18}[ \t]{1,20}[a-z]\w{1,15}[ \t]{1,20}[a-z]{3,8}[ \t]{1,20}-?\d", re.MULTILINE
+)
 _START = re.compile(
-    r"# (?:nccl-tests version (\S{1,40})(?: .{0,60}?nccl-library=(\d{1,9}))?|Collective test starting: (\S{1,80}))"
+    r"(?:# )?(?:[nr]ccl-tests version (\S{1,40})(?: .{0,60}?[nr]ccl-library=(\d{1,9}))?"
+    r"|Collective test starting: (\S{1,80}))"
 )
 _CONFIG = re.compile(
     r"(?:# )?nThread (\d{1,6}) nGpus (\d{1,6}) .{0,40}?maxBytes (\d{1,18}) step: (\d{1,18})\((\w{1,8})\) "
     r"warmup iters: (\d{1,9}) iters: (\d{1,9})(?: .{0,80}?graph: (\d{1,9}))?.{0,40}"
 )
 _RANK = re.compile(
-    r"#\s{1,8}Rank\s{1,8}(\d{1,6}) (?:Group\s{1,8}(\d{1,6}) )?(?:Pid\s{1,12}(\d{1,9}) )?on\s{1,20}(\S{1,255}) "
+    r"#?\s{0,8}Rank\s{1,8}(\d{1,6}) (?:Group\s{1,8}(\d{1,6}) )?(?:Pid\s{1,12}(\d{1,9}) )?on\s{1,20}(\S{1,255}) "
     r"device\s{1,4}\d{1,4} \[([0-9a-fA-Fx:.]{1,20})\] ?(.{0,100})"
 )
 _COLUMNS = re.compile(r"#?\s{0,20}(?:size\s{1,20}count|bytes\s{1,20}N)\s{1,20}type\b")
@@ -57,6 +61,7 @@ _SHORT = re.compile(r"Invalid number of GPUs: \d{1,6} requested but only \d{1,6}
 _MOST = re.compile(r"# Reducing maxBytes to (\d{1,18})")
 _FOOTER = re.compile(r"(?:# )? ?(?:(Avg bus bandwidth) {1,8}:|Out of bounds values {1,4}: (\d{1,9}) ?(\w{0,8}))")
 _OTHER = re.compile(r"# (?:Collective test concluded|Using devices|GPU memory|NCCL Tests compiled)|rccl-tests: Version")
+_MOST_LINE = 2000
 _NAMED = re.compile(r"(?<![\w-])(?:\S{0,200}/)?(\w{2,20}_perf)(?:_\w{1,20})?(?![\w.:])")
 
 
@@ -137,7 +142,7 @@ def _text(source: Source, said: LibraryWords) -> PeerOutput:
             if program.has_ended:
                 programs.append(program := Program())
             program.points += found
-        elif "_perf" in line and (match := _NAMED.search(line)) and not line.startswith("#"):
+        elif "_perf" in line and (match := _NAMED.search(line[:_MOST_LINE])) and not line.startswith("#"):
             named = match[1]
             continue
         elif not (_OTHER.match(line) or "Test failure " in line):
@@ -148,8 +153,10 @@ def _text(source: Source, said: LibraryWords) -> PeerOutput:
     begun = [program for program in programs if program.has_begun]
     for program in begun:
         _complete(source, program, said)
-    is_amd = said.library == "RCCL" or "rccl-tests: " in source.text or any(one.is_of_amd for one in begun)
-    versions = {"NCCL": version_of(int(library))} if library else {said.library: said.version} if said.version else {}
+    names_rccl = re.search(r"\brccl-tests(?:: Version|[ ]version)", source.text) is not None
+    is_amd = said.library == "RCCL" or names_rccl or any(one.is_of_amd for one in begun)
+    name = "RCCL" if is_amd else "NCCL"
+    versions = {name: version_of(int(library))} if library else {name: said.version} if said.version else {}
     peer = of_programs(source, AMD if is_amd else NVIDIA, begun, said.nvls_switch)
     findings = (*peer.findings, *_newer(version), *said.findings)
     return replace(peer, version=version, versions=versions, read=frozenset(taken), findings=findings)
@@ -176,11 +183,12 @@ def _points(line: int, text: str, per_second: float, even: bool) -> Iterator[Hal
     has_root = len(cells) > 3 and re.fullmatch(r"-?\d{1,6}", cells[0]) is not None
     if has_root and (not even or _agree(int(match[1]), cells[1], cells[2], cells[3], per_second, even)):
         root = int(cells.pop(0))
-    width = 8 if len(cells) == 16 else 4  # with -I each half has four statistics more
-    for place, start in enumerate(range(0, len(cells) - 3, width)):
-        time, algorithm, bus, wrong = cells[start : start + 4]
+    width = 8 if len(cells) == 16 else 3 if len(cells) == 6 else 4  # with -I each half has four statistics more
+    for place, start in enumerate(range(0, len(cells) - 2, width)):
+        time, algorithm, bus, *wrongs = cells[start : start + min(width, 4)]
         if place > 1 or not _agree(int(match[1]), time, algorithm, bus, per_second, even):
             return
+        wrong = wrongs[0] if wrongs else ""
         point = HalfRow(line, int(match[1]), match[3], time, wrong, int(match[2]), match[4] or "", root, place == 1)
         yield replace(point, rates=(algorithm, bus))
 

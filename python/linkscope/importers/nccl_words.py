@@ -30,13 +30,14 @@ _ALGORITHMS = ("TREE", "RING", "COLLNET_DIRECT", "COLLNET_CHAIN", "NVLS", "NVLS_
 _PROTOCOLS = ("LL", "LL128", "SIMPLE")
 """As NCCL numbers them, where it prints numbers (to 2.26)."""
 _TABLES = re.compile(
-    r"^(?:# (?:nThread|nccl-tests|Collective test|OSU)|#? {0,16}size {0,20}(?:\(B\)|count)|mype: \d"
+    r"^(?:# (?:nThread|nccl-tests|Collective test)|#? {0,16}size {0,20}(?:\(B\)|count)|mype: \d"
     r"| {0,16}\d{1,18} {1,16}\d{1,18} {1,16}[a-z]{3,8}\d{0,2} )",
     re.MULTILINE,
 )
 """How tables begin whose readers take the library's words along."""
 _HOST = re.compile(r"([A-Za-z][\w.-]{1,63}):\d{1,9}:\d{1,9} ")
 _MOST_WARNINGS = 3
+_MOST_HEAD = 200
 _MOST_TEXT = 100
 _HIDDEN = re.compile(
     r"(?:\d{1,3}\.){3}\d{1,3}(?:[:<]\d{1,5}>?)?|\b(?:[0-9a-fA-F]{1,4}:){3,7}[0-9a-fA-F]{1,4}\b|\S{1,80}<\d{1,5}>"
@@ -133,7 +134,7 @@ def words(source: Source) -> LibraryWords:
             said.read.add(number)
         if "NCCL " in line and (match := _LINE.search(line)):
             said.read.add(number)
-            hosts.update(_HOST.findall(line[: match.start()]))
+            hosts.update(_HOST.findall(line[: match.start()][-_MOST_HEAD:]))
             _take(said, match[1], match[2])
     said.warnings = {scrubbed(text, hosts): None for text in said.warnings}
     if said.pairs and not said.network:
