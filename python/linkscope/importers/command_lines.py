@@ -21,14 +21,15 @@ _MOST_LINES = 40
 
 @dataclass(frozen=True)
 class Command:
-    """A program started by a line that ends at ``line``, from 1. ``words`` stand behind its name. ``ranks`` and
-    ``hosts``: 0 where its launcher does not say them."""
+    """A program started by a line that ends at ``line``, from 1. ``words`` stand behind its name, ``before`` in front
+    of it. ``ranks`` and ``hosts``: 0 where its launcher does not say them."""
 
     line: int
     program: str
     words: tuple[str, ...]
     ranks: int = 0
     hosts: int = 0
+    before: tuple[str, ...] = ()
 
     def value(self, *names: str) -> str:
         """Return what stands behind an option, ``-d cuda``, ``-dcuda`` or ``--device=cuda``; "" where it is not."""
@@ -78,7 +79,8 @@ def _command(number: int, text: str, program: re.Pattern[str]) -> Command | None
     end = next((i for i, word in enumerate(words[at + 1 :], at + 1) if _ENDS.match(word)), len(words))
     launcher = words[launchers[0] : at] if launchers else []
     ranks, hosts = _launched(launcher)
-    return Command(number, names[at], tuple(word.strip("'\"`") for word in words[at + 1 : end]), ranks, hosts)
+    asked = tuple(word.strip("'\"`") for word in words[at + 1 : end])
+    return Command(number, names[at], asked, ranks, hosts, tuple(words[prompt:at]))
 
 
 def _launched(words: Sequence[str]) -> tuple[int, int]:
