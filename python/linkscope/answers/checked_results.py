@@ -6,7 +6,7 @@ import polars
 
 from linkscope.answers.answer import Outcome
 from linkscope.answers.expectation import JUDGED, Expectation, judge
-from linkscope.answers.references import with_references
+from linkscope.answers.references import ELSEWHERE, with_references
 from linkscope.figures.columns import PEERS, RATE
 from linkscope.figures.run import Run
 from linkscope.machine.node import Node
@@ -53,7 +53,8 @@ def checked_results(run: Run) -> polars.DataFrame:
         Expectation(
             polars.col("best").is_not_null(),
             polars.col("best"),
-            tolerance=polars.when(rate).then(polars.col("kind").replace_strict(PEER_TOLERANCE, default=0.0))
+            tolerance=polars.when(rate & (polars.col("origin") != "")).then(ELSEWHERE)
+            .when(rate).then(polars.col("kind").replace_strict(PEER_TOLERANCE, default=0.0))
             .otherwise(LATENCY_TOLERANCE),
             source=PEERS_SOURCE,
             lenient=polars.col("lenient"),

@@ -1,5 +1,5 @@
-"""Pasted: what explain says of another tool's output besides what it says of any run: what the tool printed as wrong,
-which path a rate is the fingerprint of, and what stands out among results that nothing is known of."""
+"""Pasted: explain's verdict on what another tool printed: what the tool itself found wrong, what stands out, and which
+path the rates are known from."""
 
 from __future__ import annotations
 
@@ -7,158 +7,211 @@ import re
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
-from statistics import median
-from typing import Any
 
 import polars
 
 from linkscope.answers.answer import Answer, Column, Kind, Outcome, Table
 from linkscope.answers.fingerprints import fingerprints, library_fingerprints
+from linkscope.answers.readings import Reading, readings_of
+from linkscope.answers.references import of_collective_on_one_host
+from linkscope.answers.stand_out import agree, stand_out
 from linkscope.answers.topology_oddities import topology_findings
 from linkscope.figures.columns import RATE, TIME
 from linkscope.figures.run import Run
-from linkscope.importers.peer_output import Movement, Topology
+from linkscope.importers.peer_output import UNKNOWN, WITHOUT_PEER_ACCESS
 from linkscope.messages.finding import Finding, Level, error, note
-from linkscope.results.row import Row
 
-LIKE = 0.9
-"""A direction that reaches less than this share of the way back stands out."""
-MOST = 0.7
-"""Share of a table's results that must agree for another to stand out."""
-SPREAD = 0.1
-"""How far the results of one group of GPUs may be apart."""
+_SHOWN = 2
+"""Likely paths on the first screen."""
+_ROWS = 8
+"""Results on the first screen."""
 _PCIE = re.compile(r"pcie(\d)-x(\d+)")
-_MOST_LIKELY = 2
-"""Fingerprints on the first screen."""
+_FULL_LINKS = ((18, 50.0), (18, 25.0), (12, 25.0))
+"""All NVLinks of a GPU, GB/s of one: B200 and B300, H100 and H200, A100 and H100 NVL."""
+_FULL_SHARE = (0.82, 0.91)
+"""What healthy copies reach of them."""
+_HOST_LINKS = ((3, 25.0),)
+"""The same of a GPU's links to its CPU: V100 and POWER9."""
+_BY_LINKS = ("peer", "message", "to-gpu", "to-host")
+_HOST_SHARE = (0.88, 0.98)
+_HOST_MEMORY = ("pinned", "pageable")
+_LARGE, _SATURATED = 1 << 20, 256 << 20
+_OF_LINKS_ALONE = 64.0
+"""GB/s of one direction that neither PCIe 5.0 x16 nor a 400 Gb/s network card carries."""
+_UNTRUE = ("one-gpu", "one-gpu-likely", "above-line", "own-rows", "own-rows-of-any")
+"""Fingerprints of rates that are none of a link."""
+_USUAL = ("full-links", "twelve-links", "network-card", "pcie", "direct")
+"""Fingerprints of a path that is as fast as it can be."""
+_DETAILS = ("read-and-written", "both-directions", "step-down", "step-up", "slow-start")
+"""Fingerprints that --full says."""
 
 
 @dataclass(frozen=True)
-class Reading:
-    """A result of a paste. ``rate``: GB/s of all that it counts, None of a latency. ``line_gbps``: what the links
-    between the ends carry, both directions added where the result adds them; None where nothing says."""
+class Likely:
+    """What the rates of a paste are known from. ``usual``: how many of its ``tables`` have a rate that healthy links
+    have."""
 
-    row: Row
-    moves: Movement
-    test: str
-    size: int
-    rate: float | None
-    seconds: float
-    line_gbps: float | None
+    findings: tuple[Finding, ...]
+    usual: int
+    tables: int
 
-    @property
-    def series(self) -> tuple[str, ...]:
-        """Return what readings share that differ in size alone."""
-        return self.test, self.moves.varies, self.moves.source, self.moves.destination
-
-    @property
-    def table(self) -> tuple[str, ...]:
-        """Return what readings share that differ in devices or size alone."""
-        return self.test, self.moves.varies, self.moves.kind
-
-
-def readings_of(run: Run) -> list[Reading]:
-    """Return the results of a run that another tool made, in the order of the paste."""
-    found = []
-    for row in run.file.rows:
-        origin = row.imported
-        moves = origin.moves if origin is not None else None
-        if row.status == "ok" and isinstance(moves, dict) and row.flows:
-            movement = Movement(**{**moves, "memories": tuple(moves["memories"])})
-            found.append(_reading(run, row, movement, str(origin.test or "") if origin else ""))
-    return found
-
-
-def _reading(run: Run, row: Row, moves: Movement, test: str) -> Reading:
-    flow, first = row.case["flows"][0], row.flows[0]
-    rates = [one.gbps.median for one in row.flows if one.gbps is not None]
-    timed = row.labels.get("figure") == "latency"
-    rate = (sum(rates) if moves.both else rates[0]) if rates and not (timed and moves.kind != "collective") else None
-    return Reading(row, moves, test, flow["bytes"], rate, first.seconds.median, _line_gbps(run, moves))
-
-
-def _line_gbps(run: Run, moves: Movement) -> float | None:
-    if not moves.source or not moves.destination or moves.source == moves.destination:
-        return None
-    try:
-        path = run.paths.between(moves.source, moves.destination)
-    except KeyError:
-        return None
-    peak = path.peak_gbps if path is not None else None
-    return peak * (2 if moves.both else 1) if peak else None
+    def named(self, codes: Sequence[str]) -> list[Finding]:
+        """Return the fingerprints of these names."""
+        return [one for one in self.findings if one.code.partition(".")[2] in codes]
 
 
 def of_paste(run: Run, answer: Answer, checked: Collection[str]) -> Answer:
     """Return explain's answer of a run that another tool made. ``checked``: the cases that ``answer`` has compared with
     anything."""
     readings = readings_of(run)
-    open_ones = [one for one in readings if one.row.id not in checked]
-    printed = run.printed
-    wrong = [one for one in printed if one.level is Level.ERROR]
-    topology = run.topology
-    odd = topology_findings(topology) if topology is not None else []
-    groups = list(_groups(readings))
-    lone = [*_asymmetric(readings), *groups, *([] if groups else _outliers(open_ones))]
+    wrong = [one for one in run.printed if one.level is Level.ERROR]
+    odd = topology_findings(run.topology) if run.topology is not None else []
+    apart = stand_out(readings, [one for one in readings if one.row.id not in checked])
     likely = _likely(run, readings)
-    told = [one for one in printed if one.level is not Level.ERROR]
-    headline, outcome = answer.headline, answer.outcome
-    causes = [one for one in (*odd, *lone, *likely) if one.level is Level.ERROR]
-    if wrong:
-        headline, outcome = replace(wrong[0], level=Level.NOTE), Outcome.FAILS
-    elif outcome is not Outcome.FAILS and causes:
-        headline, outcome = replace(causes[0], level=Level.NOTE), Outcome.FAILS
-    elif not checked and outcome is Outcome.UNTESTED:
-        headline = _untested(readings, topology, likely)
-    shown = [one for one in (*wrong, *odd, *lone, *likely[:_MOST_LIKELY]) if one.code != headline.code]
-    tables = answer.tables if checked else tuple(_tables(readings))
+    outcome, headline = _verdict(run, answer, checked, readings, wrong, [*odd, *apart], likely)
+    first = [one for one in likely.findings if one.code.partition(".")[2] not in _DETAILS]
+    certain = outcome is Outcome.FAILS
+    shown = [*odd, *apart, *[one for one in first if not certain or one.level is Level.ERROR][:_SHOWN]]
+    kept = [one for one in answer.findings if one.code != "explain.two-runs"]
     return replace(
         answer,
-        headline=headline,
+        headline=replace(headline, level=Level.NOTE),
         outcome=outcome,
-        findings=(*shown, *answer.findings, *told),
-        tables=tables,
-        details=(*answer.details, *likely[_MOST_LIKELY:]),
+        findings=tuple(one for one in (*shown, *kept) if not _says(headline, one)),
+        tables=answer.tables if checked else tuple(_tables(readings)),
+        details=(*answer.details, *(one for one in likely.findings if one not in shown)),
     )
 
 
-def _untested(readings: Sequence[Reading], topology: Topology | None, likely: Sequence[Finding]) -> Finding:
-    """Return why nothing could be checked, and what would settle it."""
+def _verdict(
+    run: Run,
+    answer: Answer,
+    checked: Collection[str],
+    readings: Sequence[Reading],
+    wrong: Sequence[Finding],
+    stands_out: Sequence[Finding],
+    likely: Likely,
+) -> tuple[Outcome, Finding]:
+    """Return the outcome and the headline: what the tool found wrong first, then rates that are none of a link, what is
+    slow by a reference, what stands out, and what the rates are known from."""
+    faults = [one for one in (*stands_out, *likely.findings) if one.level is Level.ERROR]
+    untrue = likely.named(_UNTRUE)
+    if wrong:
+        return Outcome.FAILS, wrong[0]
+    if untrue and answer.outcome is not Outcome.FAILS:
+        return Outcome.UNCLEAR, untrue[0]
+    if answer.outcome is Outcome.FAILS or (checked and not faults and answer.outcome is not Outcome.UNTESTED):
+        return answer.outcome or Outcome.FAILS, answer.headline
+    if faults:
+        return Outcome.FAILS, faults[0]
     if not readings:
-        return note("paste.topology-fine" if topology is not None else "paste.no-results")
-    if likely:
-        return note("paste.likely-only", results=len(readings))
-    if any(reading.moves.hosts > 1 for reading in readings):
-        return note("paste.several-hosts", hosts=max(reading.moves.hosts for reading in readings))
+        return (Outcome.HOLDS, note("paste.topology")) if stands_out else (Outcome.UNTESTED, note("paste.no-results"))
+    several = _over_hosts(run, readings)
+    if several is not None:
+        return several
+    if likely.tables and likely.usual == likely.tables and agree(readings):
+        return Outcome.HOLDS, note("paste.usual", results=len(readings))
+    if likely.findings:
+        return Outcome.UNTESTED, note("paste.likely-only", results=len(readings))
+    return Outcome.UNTESTED, _unsettled(readings)
+
+
+def _says(headline: Finding, finding: Finding) -> bool:
+    """Return whether the headline says a finding already, whichever run it names."""
+    return finding.code == headline.code and {**finding.facts, "run": 0} == {**headline.facts, "run": 0}
+
+
+def _over_hosts(run: Run, readings: Sequence[Reading]) -> tuple[Outcome, Finding] | None:
+    """Return the verdict on collectives over several hosts: fine where they are as fast as on one host alone."""
+    of_hosts = [one for one in readings if one.moves.kind == "collective" and one.moves.hosts > 1]
+    if not of_hosts:
+        return None
+    hosts = max(one.moves.hosts for one in of_hosts)
+    best = max(of_hosts, key=lambda one: (one.size, one.rate or 0.0))
+    each = best.moves.ranks // hosts
+    known = of_collective_on_one_host(run, best.moves.method, best.moves.collective, each)
+    facts = {"hosts": hosts, "collective": best.moves.collective, "rate": best.rate or 0.0}
+    if known is not None and (best.rate or 0.0) >= known:
+        return Outcome.HOLDS, note("paste.as-one-host", known=known, gpus=each, **facts)
+    return Outcome.UNTESTED, note("paste.several-hosts", **facts)
+
+
+def _unsettled(readings: Sequence[Reading]) -> Finding:
+    """Return why nothing could be checked; the message says what would settle it."""
+    if all(one.moves.kind == "collective" and 0 < one.size < _SATURATED for one in readings):
+        return note("paste.small", largest=max(one.size for one in readings))
+    if all(memory in _HOST_MEMORY for one in readings for memory in one.moves.memories):
+        return note("paste.host-memory", results=len(readings))
+    if all(one.moves.opposed for one in readings):
+        least = min(readings, key=lambda one: one.rate or 0.0)
+        return note("paste.opposed", rate=least.rate or 0.0, line=least.line_gbps or 0.0, results=len(readings))
+    if all(UNKNOWN in one.moves.memories for one in readings):
+        return note("paste.unknown-memory", results=len(readings))
     return note("paste.no-reference", results=len(readings))
 
 
-def _likely(run: Run, readings: Sequence[Reading]) -> list[Finding]:
+def _likely(run: Run, readings: Sequence[Reading]) -> Likely:
     """Return what the rates are fingerprints of: of each table its fastest and its slowest result."""
-    tables: defaultdict[tuple[str, ...], list[Reading]] = defaultdict(list)
+    tables: defaultdict[tuple[object, ...], list[Reading]] = defaultdict(list)
     for reading in readings:
-        if reading.rate:
+        moves = reading.moves
+        by_library = moves.kind == "collective" and moves.counts == "payload"
+        if reading.rate and not by_library and moves.varies != WITHOUT_PEER_ACCESS:
             tables[reading.table].append(reading)
-    memory = next((gpu.memory_gbps for gpu in run.node.of_kind("gpu") if gpu.memory_gbps), None)
-    pcie = next((one for link in run.node.links if (one := _pcie(link.tier)) is not None), None)
+
+    def alone(some: Sequence[Reading]) -> bool:
+        return not some[0].moves.opposed and some[0].moves.at_once == 1
+
     found: list[Finding] = []
+    usual = 0
     for some in tables.values():
         most = max(reading.size for reading in some)
         large = sorted((one for one in some if one.size == most), key=lambda one: one.rate or 0.0)
-        for reading in large[-1:] if len(large) == 1 else (large[-1], large[0]):
-            alike = sorted((one.size, one.rate or 0.0) for one in some if one.series == reading.series)
-            found += fingerprints(
-                reading.rate or 0.0,
-                movement=reading.moves,
-                size=reading.size or None,
-                line_gbps=reading.line_gbps,
-                memory_gbps=memory,
-                pcie=pcie,
-                sizes=alike,
-            )
+        ends = large[-1:] if len(large) == 1 else [large[-1], large[0]]
+        each = [_of_reading(run, one, some) for one in ends]
+        usual += alone(some) and all(any(one.code.partition(".")[2] in _USUAL for one in told) for told in each)
+        found += [one for told in each for one in told]
     for words in (one for one in run.printed if one.code == "import.library-words"):
-        rates = [one.rate for one in readings if one.rate]
-        found += library_fingerprints(words.facts, max(rates, default=None), None)
-    unique = {(one.code, repr(one.facts)): one for one in found}
-    return list({one.code: one for one in reversed(unique.values())}.values())[::-1]
+        found += library_fingerprints(words.facts, max((one.rate or 0.0 for one in readings), default=0.0), None)
+    first = {one.code: one for one in sorted(found, key=lambda one: float(one.facts.get("rate", 0.0)))}
+    ordered = sorted(dict.fromkeys(one.code for one in found), key=lambda code: first[code].level is not Level.ERROR)
+    return Likely(tuple(first[code] for code in ordered), usual, sum(map(alone, tables.values())))
+
+
+def _of_reading(run: Run, reading: Reading, table: Sequence[Reading]) -> list[Finding]:
+    """Return what a rate is known from, its own table's sizes included."""
+    moves, rate = reading.moves, reading.rate or 0.0
+    if moves.kind in _BY_LINKS and reading.line_gbps is None and (full := _full_links(reading)) is not None:
+        return [full]
+    memory = next((gpu.memory_gbps for gpu in run.node.of_kind("gpu") if gpu.memory_gbps), None)
+    pcie = next((one for link in run.node.links if (one := _pcie(link.tier)) is not None), None)
+    sizes = sorted((one.size, one.rate or 0.0) for one in table if one.series == reading.series)
+    found = fingerprints(
+        rate,
+        movement=moves,
+        size=reading.size or None,
+        line_gbps=reading.line_gbps,
+        memory_gbps=memory,
+        pcie=pcie,
+        sizes=sizes,
+    )
+    on_one_host = moves.ranks > 1 and moves.hosts == 1 and moves.memories == ("device", "device")
+    return [error(one.code, **one.facts) if on_one_host and one.code == "fingerprint.network" else one for one in found]
+
+
+def _full_links(reading: Reading) -> Finding | None:
+    """Return that a rate is usual for all links of some GPU; of a message, that only links between GPUs carry it."""
+    rate = (reading.rate or 0.0) / (2 if reading.moves.both else 1)
+    if reading.moves.kind == "message":
+        on_gpus = reading.moves.memories == ("device", "device") and reading.size >= _LARGE
+        return note("fingerprint.direct", rate=rate) if on_gpus and _OF_LINKS_ALONE < rate < 450 else None
+    by_host = reading.moves.kind != "peer"
+    known, (least, most) = (_HOST_LINKS, _HOST_SHARE) if by_host else (_FULL_LINKS, _FULL_SHARE)
+    for links, gbps in known:
+        share = rate / (links * gbps)
+        if least <= share <= most:
+            return note("fingerprint.full-links", rate=rate, links=links, share=share, carry=links * gbps)
+    return None
 
 
 def _pcie(tier: str) -> tuple[int, int] | None:
@@ -167,111 +220,40 @@ def _pcie(tier: str) -> tuple[int, int] | None:
     return (int(match[1]), int(match[2])) if match else None
 
 
-def _asymmetric(readings: Sequence[Reading]) -> Iterator[Finding]:
-    """Yield the pairs of GPUs that are slower one way than back, of each table the farthest apart."""
-    for some in _matrices(readings).values():
-        ways = {(one.moves.source, one.moves.destination): one for one in some if not one.moves.both}
-        pairs = [(one, ways[back]) for (a, b), one in ways.items() if (back := (b, a)) in ways and a != b]
-        apart = [(one, back) for one, back in pairs if (one.rate or 0.0) < LIKE * (back.rate or 0.0)]
-        if apart:
-            worst, back = min(apart, key=lambda pair: (pair[0].rate or 0.0) / (pair[1].rate or 1.0))
-            path = f"{worst.moves.source}>{worst.moves.destination}"
-            yield error("paste.asymmetric", path=path, rate=worst.rate, back=back.rate, pairs=len(apart))
-
-
-def _outliers(readings: Sequence[Reading]) -> Iterator[Finding]:
-    """Yield the results that fall behind, where nearly all others of their table and size agree."""
-    tables: defaultdict[tuple[Any, ...], list[Reading]] = defaultdict(list)
-    for one in readings:
-        if one.rate and one.moves.source and one.moves.kind != "collective":
-            tables[(*one.table, one.size, one.moves.both, one.moves.method)].append(one)
-    for some in tables.values():
-        usual = median(one.rate or 0.0 for one in some)
-        alike = [one for one in some if abs((one.rate or 0.0) / usual - 1) <= SPREAD]
-        slow = sorted((one for one in some if (one.rate or 0.0) < LIKE * usual), key=lambda one: one.rate or 0.0)
-        if slow and len(alike) >= MOST * len(some) and len(some) > len(slow) + 1:
-            paths = [f"{one.moves.source}>{one.moves.destination}" for one in slow]
-            facts = {"paths": paths, "rate": slow[0].rate, "usual": usual, "others": len(some) - len(slow)}
-            yield replace(error("paste.outliers", **facts), results=tuple(one.row.id for one in slow))
-
-
-def _groups(readings: Sequence[Reading]) -> Iterator[Finding]:
-    """Yield which groups of GPUs a matrix falls into, where each reaches its own faster than all others."""
-    for some in _matrices(readings).values():
-        groups = groups_of({(one.moves.source, one.moves.destination): one.rate or 0.0 for one in some})
-        if groups is not None:
-            yield note(
-                "paste.groups",
-                groups=[" ".join(one) for one in groups.members],
-                within=groups.within,
-                across=groups.across,
-            )
-            return
-
-
-@dataclass(frozen=True)
-class Groups:
-    """GPUs that reach one another at the rate ``within``, and those of other groups at ``across``, GB/s."""
-
-    members: tuple[tuple[str, ...], ...]
-    within: float
-    across: float
-
-
-def groups_of(rates: dict[tuple[str, str], float]) -> Groups | None:
-    """Return the groups of devices that a matrix of rates falls into; None where it is not that, or one group."""
-    devices = sorted({end for pair in rates for end in pair})
-    if len(devices) < 3 or min(rates.values()) >= LIKE * max(rates.values()):
-        return None
-    middle = (min(rates.values()) * max(rates.values())) ** 0.5
-    group = {device: {device} for device in devices}
-    for (a, b), rate in rates.items():
-        if rate > middle and group[a] is not group[b]:
-            joined = group[a] | group[b]
-            for device in joined:
-                group[device] = joined
-    members = sorted({tuple(sorted(one)) for one in group.values()})
-    within = [rate for (a, b), rate in rates.items() if group[a] is group[b]]
-    across = [rate for (a, b), rate in rates.items() if group[a] is not group[b]]
-    if len(members) < 2 or not across or max(map(len, members)) < 2:
-        return None
-    if min(within) < (1 - SPREAD) * max(within) or min(across) < (1 - SPREAD) * max(across):
-        return None
-    return Groups(tuple(members), median(within), median(across))
-
-
-def _matrices(readings: Sequence[Reading]) -> dict[tuple[Any, ...], list[Reading]]:
-    """Return the readings between two GPUs, by table and size."""
-    found: defaultdict[tuple[Any, ...], list[Reading]] = defaultdict(list)
-    for one in readings:
-        if one.moves.kind == "peer" and one.rate and one.moves.source != one.moves.destination:
-            found[(*one.table, one.size, one.moves.both, one.moves.method)].append(one)
-    return found
-
-
 def _tables(readings: Sequence[Reading]) -> Iterator[Table]:
-    """Yield the results: of each series the one of the largest size."""
-    last: dict[tuple[str, ...], Reading] = {}
-    for reading in readings:
-        if reading.series not in last or reading.size >= last[reading.series].size:
-            last[reading.series] = reading
-    lines = [
-        {
-            **{"test": " ".join(word for word in (one.test, one.moves.varies) if word)},
-            **{"path": f"{one.moves.source}>{one.moves.destination}" if one.moves.source else "", "bytes": one.size},
-            **{"value": one.seconds if one.rate is None else one.rate, "unit": TIME if one.rate is None else RATE},
-            **{"line_gbps": one.line_gbps},
-        }
-        for one in last.values()
-    ]
+    """Yield the results at the largest size: of a test whose paths agree their range, else path by path."""
+    last: dict[tuple[object, ...], Reading] = {}
+    for one in readings:
+        if one.series not in last or one.size >= last[one.series].size:
+            last[one.series] = one
+    tables: defaultdict[tuple[object, ...], list[Reading]] = defaultdict(list)
+    for one in last.values():
+        tables[(*one.table, one.size)].append(one)
+    lines = [line for some in tables.values() for line in _lines(some)]
     if lines:
         frame = polars.DataFrame(lines, infer_schema_length=None)
-        columns = [
-            Column("test", once=True),
-            Column("path", Kind.PATH),
-            Column("bytes", Kind.SIZE),
-            Column("value", Kind.VALUE),
-        ]
-        if any(line["line_gbps"] for line in lines):
-            columns.append(Column("line_gbps", Kind.NUMBER))
-        yield Table("paste.results", frame, tuple(columns), first=12)
+        sizes = {line["bytes"] for line in lines}
+        columns = [Column("test", once=True)]
+        columns += [Column("path", Kind.PATH)] if any(line["path"] for line in lines) else []
+        columns += [Column("bytes", Kind.SIZE)] if len(sizes) > 1 else []
+        columns += [Column("value", Kind.VALUE, head="measured")]
+        columns += [Column("line_gbps", Kind.NUMBER)] if any(line["line_gbps"] for line in lines) else []
+        bus = any(one.moves.kind == "collective" and one.rate for one in readings)
+        code = "paste.bus-bandwidths" if bus else "paste.results"
+        alike = len(sizes) == 1 and sizes != {None}
+        facts = {"size": sizes.pop()} if alike else {}
+        yield Table(f"{code}-at" if alike else code, frame, tuple(columns), facts=facts, first=_ROWS)
+
+
+def _lines(some: Sequence[Reading]) -> Iterator[dict[str, object]]:
+    together = len(some) > 2 and agree(some)
+    for one in some[:1] if together else some:
+        values = sorted(each.seconds if each.rate is None else each.rate for each in (some if together else [one]))
+        yield {
+            "test": " ".join(word for word in (one.test, one.moves.varies) if word),
+            "path": f"{len(some)} paths" if together else one.path,
+            "bytes": one.size or None,
+            "value": [values[0], values[-1]] if together else [values[0]] * 2,
+            "unit": TIME if one.rate is None else RATE,
+            "line_gbps": one.line_gbps,
+        }

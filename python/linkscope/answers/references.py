@@ -10,8 +10,15 @@ import polars
 
 from linkscope.figures.columns import RATE, TIME
 from linkscope.figures.run import Run
-from linkscope.machine.expected import ExpectedCollective, expected, expected_collective, expected_latency
-from linkscope.machine.nominal import NVSWITCH
+from linkscope.importers.peer_output import WITHOUT_PEER_ACCESS
+from linkscope.machine.expected import (
+    ExpectedCollective,
+    expected,
+    expected_collective,
+    expected_latency,
+    expected_of_any,
+)
+from linkscope.machine.gpu_models import links_gbps
 from linkscope.machine.traits import memory_traits, method_traits
 from linkscope.results.note_codes import NVLS_FREE, NVLS_NONE, NVLS_OFF, says
 
@@ -21,6 +28,9 @@ SATURATED = 256 << 20
 """Bytes from which a rate is checked: smaller transfers are slow by design."""
 SATURATED_ELSEWHERE = 32 << 20
 """The same of another tool's results, whose sizes are the tool's choice; 0 stands for a size that it does not say."""
+ELSEWHERE = 0.08
+"""How far below other tools' healthy results may be at least: p2pBandwidthLatencyTest is 6% below nvbandwidth on
+H100."""
 SENT = 4 << 20
 """Bytes from which a message between two GPUs is checked: the largest that OSU sends."""
 SENT_SHARE, SENT_TOLERANCE = 0.9, 0.3
@@ -55,9 +65,23 @@ def with_references(run: Run) -> polars.DataFrame:
         run.results.with_row_index("key")
         .drop("replicate_values", "parts_s", "title", "series", "reason")
         .filter(polars.col("status") == "ok", polars.col("value").is_not_null(), polars.col("hosts") == "")
+        .filter(~polars.col("id").is_in(_without_peer_access(run)))
     )
     found = [*_transfers(run, frame), *_latencies(run, frame), *_collectives(run, frame), *_messages(run, frame)]
     return frame.join(polars.DataFrame(found, SCHEMA, orient="row"), on="key", maintain_order="left")
+
+
+def _without_peer_access(run: Run) -> list[str]:
+    """Return the cases that another tool was told to send through the host."""
+    moves = ((row.id, row.imported.moves) for row in run.file.rows if row.imported is not None)
+    return [name for name, one in moves if isinstance(one, dict) and one.get("varies") == WITHOUT_PEER_ACCESS]
+
+
+def _otherwise_counted(run: Run) -> set[str]:
+    """Return the cases of another tool whose rates are of other bytes than the payload once, or of one direction of
+    two: no reference is of these."""
+    moves = ((row.id, row.imported.moves) for row in run.file.rows if row.imported is not None)
+    return {name for name, one in moves if isinstance(one, dict) and (one.get("counts") != "payload" or one["opposed"])}
 
 
 def _transfers(run: Run, frame: polars.DataFrame) -> Iterator[Line]:
@@ -72,13 +96,15 @@ def _transfers(run: Run, frame: polars.DataFrame) -> Iterator[Line]:
         polars.col("class").is_in([*_ON_GPUS, "pinned"]),
         polars.all_horizontal(polars.col("source", "destination").is_not_null()),
     )
-    columns = ("key", "source", "destination", "executor", "method", "bytes", "flows", "parameters")
-    for key, source, destination, executor, method, size, directions, parameters in large.select(columns).iter_rows():
+    other = _otherwise_counted(run)
+    columns = ("key", "id", "source", "destination", "executor", "method", "bytes", "flows", "parameters", "origin")
+    rows = large.select(columns).iter_rows()
+    for key, name, source, destination, executor, method, size, directions, parameters, origin in rows:
         way = _way(run, source, destination)
         if way is None:
             continue
         gpu = next(iter(way["gpus"]), source)
-        plain = way["hops"] <= 1 and not parameters
+        plain = way["hops"] <= 1 and not parameters and name not in other
         entry = f"{_entry(way['kind'], source, destination, executor)}{'+both' if directions == 2 else ''}"
         known = _expected(run.node.device(gpu).name, way["link"], entry, method) if plain else None
         line = {**way, "key": key}
@@ -88,7 +114,8 @@ def _transfers(run: Run, frame: polars.DataFrame) -> Iterator[Line]:
                 share = min(way["line_gbps"] * known.share, known.ceiling_gbps or float("inf")) * directions
                 filled = size / (size + known.half_bytes) if size else 1.0
                 line |= {"engine_gbps": share, "known": share * filled}
-                line |= {"known_tolerance": known.tolerance, "known_source": known.source}
+                tolerance = max(known.tolerance, ELSEWHERE) if origin else known.tolerance
+                line |= {"known_tolerance": tolerance, "known_source": known.source}
         yield line
 
 
@@ -114,7 +141,7 @@ def _messages(run: Run, frame: polars.DataFrame) -> Iterator[Line]:
     ).filter(polars.col("bytes") == polars.col("bytes").max().over("row", "way", "path"))
     for key, source, destination, size in sent.select("key", "source", "destination", "bytes").iter_rows():
         way = _way(run, source, destination)
-        known = way and _expected(run.node.device(source).name, way["link"], "peer-write", "copy-engine")
+        known = way and _of_any(run.node.device(source).name, way["link"], "peer-write")
         if way and known and way["line_gbps"]:
             reached = min(way["line_gbps"] * known.share, known.ceiling_gbps or float("inf"))
             yield {
@@ -215,12 +242,25 @@ def collectives_known_from(run: Run) -> int | None:
 
 
 def _between_members(run: Run, members: Sequence[str]) -> Line | None:
-    """Return the way between the first two members, if all are GPUs of one GPU switch, each once."""
-    links = run.paths.node.links
-    switched = {link.a if link.b == NVSWITCH else link.b for link in links if NVSWITCH in (link.a, link.b)}
-    if len(members) < 2 or len(set(members)) < len(members) or not {*members} <= switched:
+    """Return the way between the first two members, with the rate of all links of the GPU that has least; if all are
+    GPUs, each once, which links to a GPU switch or to one another join."""
+    if len(members) < 2 or len(set(members)) < len(members):
         return None
-    return _way(run, *members[:2])
+    known = links_gbps(run.paths.node, members)
+    way = _way(run, *members[:2]) if known is not None else None
+    return {**way, "link": known[0], "line_gbps": known[1]} if way is not None and known is not None else None
+
+
+def of_collective_on_one_host(run: Run, method: str, collective: str, gpus: int) -> float | None:
+    """Return the least bus bandwidth, GB/s, that a collective of large size is known to have on the GPUs of one host,
+    without reductions in the GPU switch; None where nothing is known."""
+    members = [gpu.id for gpu in run.node.of_kind("gpu")][:gpus]
+    way = _between_members(run, members)
+    if way is None or len(members) < gpus:
+        return None
+    device = run.node.device(members[0]).name
+    known = _collective(device, way["link"], method, collective, gpus, nvls=False)
+    return known.share * (1 - known.tolerance) * way["line_gbps"] if known is not None else None
 
 
 def _way(run: Run, source: str, destination: str) -> Line | None:
@@ -246,4 +286,5 @@ def _way(run: Run, source: str, destination: str) -> Line | None:
 
 
 _expected = cache(expected)
+_of_any = cache(expected_of_any)
 _collective = cache(expected_collective)

@@ -77,7 +77,7 @@ def run_head(run: Run) -> RunHead:
         modelled=run.modelled,
         origin=origin_name(run.header),
     )
-    found = (*_cut(run, head), *run.file.findings, *_disturbed(run), *_failed(head), *_other_sizes(run))
+    found = (*_cut(run, head), *run.file.findings, *run.printed, *_disturbed(run), *_failed(head), *_other_sizes(run))
     return replace(head, findings=tuple(replace(one, facts={**one.facts, "run": head.path.name}) for one in found))
 
 

@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from datetime import datetime, timezone
+from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,7 @@ from linkscope.importers.importers import Paste
 from linkscope.importers.outcome import outcome, sequence_of, sized
 from linkscope.importers.own_case import RANK, own_cases
 from linkscope.importers.peer_output import (
+    GBPS,
     MOST_GPUS,
     NVLS,
     UNKNOWN,
@@ -83,9 +85,8 @@ def pasted(paths: Sequence[Path], wanted: Wanted | None = None) -> RunFile:
     sources = [Source.read(path, wanted.processes, wanted.nvls) for path in paths]
     text = "\n".join(source.text for source in sources)
     paste = importers.read(replace(sources[0], text=text), wanted.format)
-    records, findings = _records(paste, wanted, ())
-    run = RunFile.of_lines(paths[0], _lines(records))
-    return replace(run, findings=(*findings, *run.findings))
+    records, _ = _records(paste, wanted, ())
+    return RunFile.of_lines(paths[0], _lines(records))
 
 
 def _lines(records: Iterable[Json]) -> Iterator[bytes]:
@@ -148,7 +149,7 @@ def _is_known(moves: Movement) -> bool:
 
 def _own_row(peer: PeerOutput, case: Json, figure: Figure) -> Json:
     found = outcome(case, {0: figure})
-    row = _start(peer, case, figure.test, "ok", figure.moves)
+    row = _start(peer, case, figure.test, "ok", figure)
     hosts = figure.moves.hosts if figure.moves else 1
     if hosts > 1 and figure.moves:
         each = max(figure.moves.ranks // hosts, 1)
@@ -163,7 +164,8 @@ def _row(peer: PeerOutput, match: Match, known: Mapping[str, Json]) -> Json | No
     tests = ", ".join(sequence_of(match.figures))
     own = sized(match.case, match.figures)
     case = renamed(own, known) or sized(renamed(match.case, known) or own, match.figures)
-    return {**_start(peer, case, tests, "ok", match.figures[min(match.figures)].moves), **found}
+    only = match.figures[0] if list(match.figures) == [0] else None
+    return {**_start(peer, case, tests, "ok", only), **found}
 
 
 def _once(rows: Sequence[Json]) -> list[Json]:
@@ -205,10 +207,10 @@ def _not_run(
     return rows
 
 
-def _start(peer: PeerOutput, case: Json, test: str, status: str, moves: Movement | None = None) -> Json:
+def _start(peer: PeerOutput, case: Json, test: str, status: str, figure: Figure | None = None) -> Json:
     origin: Json = {"tool": peer.tool, "version": peer.version, "test": test.removeprefix(f"{peer.tool} ")}
-    if moves is not None:
-        origin["moves"] = asdict(moves)
+    if figure is not None and figure.moves is not None:
+        origin |= {"moves": asdict(figure.moves), "value": figure.value.median, "unit": figure.unit}
     return {"record": "row", "id": case["id"], "status": status, "modelled": False, "origin": origin, "case": case}
 
 
@@ -253,7 +255,7 @@ def _node(paste: Paste, wanted: Wanted) -> Node:
     """Return the given node, if its GPUs are those that the paste names; else what the paste says of it: its GPUs, with
     the links that such GPUs have or that the pasted topology names."""
     given = wanted.beside.node if wanted.beside else wanted.node
-    gpus = max((_of_one_host(output) for output in paste.outputs), key=len)
+    gpus = tuple(map(_named, zip_longest(*map(_of_one_host, paste.outputs), fillvalue=Gpu())))
     if given is not None:
         names, own = [device.name for device in given.of_kind("gpu")], [gpu.name for gpu in gpus]
         if len(names) < len(gpus) or any(one and name and one != name for one, name in zip(own, names, strict=False)):
@@ -263,7 +265,7 @@ def _node(paste: Paste, wanted: Wanted) -> Node:
         return replace(given, modelled=False)
     count = max(len(gpus), *(1 + _highest(output) for output in paste.outputs))
     gpus = (*gpus, *[Gpu(gpus[-1].name if gpus else "")] * (count - len(gpus)))
-    devices, links = links_of([gpu.name for gpu in gpus], paste.topology)
+    devices, links = links_of([gpu.name for gpu in gpus], paste.topology, _fastest_peer(paste))
     by_pci = {f"gpu:{number}": gpu.pci for number, gpu in enumerate(gpus)}
     devices = tuple(replace(one, pci=by_pci.get(one.id)) for one in devices)
     nodes = max(output.numa_nodes for output in paste.outputs)
@@ -272,6 +274,22 @@ def _node(paste: Paste, wanted: Wanted) -> Node:
     names = list(dict.fromkeys(gpu.name for gpu in gpus if gpu.name))
     title = f"{count} x {names[0]}" if len(names) == 1 else f"{count} GPUs" if count else "host"
     return Node(title, (*numa, *devices, *ranks), links)
+
+
+def _named(same: Sequence[Gpu]) -> Gpu:
+    """Return a GPU as the tools of a paste name it, the first name and PCI address of any."""
+    return Gpu(next((one.name for one in same if one.name), ""), next((one.pci for one in same if one.pci), None))
+
+
+def _fastest_peer(paste: Paste) -> float | None:
+    """Return the fastest copy one way between two GPUs, GB/s: it tells the boards of a model apart."""
+    rates = [
+        one.value.median
+        for output in paste.outputs
+        for one in output.figures
+        if one.moves and one.moves.kind == "peer" and one.unit == GBPS and not one.moves.both
+    ]
+    return max(rates, default=None)
 
 
 def _of_one_host(output: PeerOutput) -> tuple[Gpu, ...]:

@@ -59,8 +59,9 @@ IMPORTERS = {
     "ucx_perftest": Importer("ucx_perftest"),
     "nixlbench": Importer("nixlbench"),
     "nvidia-smi": Importer("topology_matrix"),
+    "gpu-list": Importer("gpu_list"),
 }
-_NUMBERS = re.compile(r"(?<![\w.])-?\d{1,20}(?:\.\d{1,20})?(?:e[-+]?\d{1,3})?(?![\w.])")
+_NUMBER = re.compile(r"-?\d{1,20}(?:\.\d{0,20})?(?:[eE][-+]?\d{1,3})?%?")
 _NEAREST = 60
 """Characters of a line that an error quotes."""
 
@@ -121,7 +122,8 @@ def _unread(source: Source, outputs: list[PeerOutput]) -> tuple[int, ...]:
 def _is_row(line: str) -> bool:
     """Return whether a line is mostly numbers, as a table's row is."""
     words = line.split()
-    return len(words) > 1 and len(_NUMBERS.findall(line)) >= max(2, len(words) // 2)
+    numbers = sum(_NUMBER.fullmatch(word) is not None for word in words)
+    return numbers > 1 and 2 * numbers >= len(words)
 
 
 def _unknown(source: Source) -> LinkscopeError:

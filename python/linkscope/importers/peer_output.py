@@ -45,6 +45,10 @@ UNKNOWN = "unknown"
 """The memory of a buffer of which the output does not say where it lies."""
 
 
+WITHOUT_PEER_ACCESS = "peer access off"
+"""What ``Movement.varies`` says of copies between GPUs through the host, as a tool was told."""
+
+
 @dataclass(frozen=True)
 class Movement:
     """What a result moves, as far as the output says it: enough for a case of its own where no suite has one.

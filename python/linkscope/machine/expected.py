@@ -45,6 +45,13 @@ def expected(device: str, link: str, way: str, method: str) -> Expected | None:
     return None
 
 
+def expected_of_any(device: str, link: str, way: str) -> Expected | None:
+    """Return what the fastest known method reaches on a way."""
+    methods = dict.fromkeys(name for entry in _data()["entries"] for name in entry["shares"].get(way, {}))
+    found = [one for name in methods if (one := expected(device, link, way, name)) is not None]
+    return max(found, key=lambda one: one.share, default=None)
+
+
 @dataclass(frozen=True)
 class ExpectedLatency:
     """What one step of a latency takes."""

@@ -183,8 +183,8 @@ class TopologyRecord(Struct):
 
 class OriginRecord(Struct):
     """Another tool whose output a figure was imported from. ``test``: its own name of what it measured. ``versions``:
-    of libraries and drivers. ``moves``: of a result, what it moves (importers/peer_output.Movement). ``findings``: of a
-    file, what the tools printed besides. ``topology``: of a file, how it says that devices are joined."""
+    of libraries and drivers. ``moves``: of a result, what it moves (importers/peer_output.Movement), with ``value`` in
+    ``unit`` as the tool printed it. ``findings``: of a file, what the tools printed besides. ``topology``: of a file, how it says that devices are joined."""
 
     tool: Word
     version: Word
@@ -192,6 +192,8 @@ class OriginRecord(Struct):
     file: Word | Unset = UNSET
     versions: dict[Word, Word] | Unset = UNSET
     moves: dict[Word, Any] | Unset = UNSET
+    value: Number | Unset = UNSET
+    unit: Literal["GB/s", "s"] | Unset = UNSET
     findings: list[FindingRecord] | Unset = UNSET
     topology: TopologyRecord | Unset = UNSET
 
