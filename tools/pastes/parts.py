@@ -40,7 +40,7 @@ def pastes(page: str) -> list[str]:
 
 
 def answer(paste: str) -> str:
-    """Return what explain says first of a paste, as a terminal of 80 columns has it."""
+    """Return what explain says first of a paste, as a terminal of 80 columns has it. Raises RuntimeError for nothing."""
     command = [sys.executable, "-m", "linkscope", "explain", "paste.txt"]
     environment = {**os.environ, "COLUMNS": COLUMNS, "NO_COLOR": "1", "TZ": "UTC", "PYTHONPATH": str(ROOT / "python")}
     with tempfile.TemporaryDirectory() as folder:
@@ -48,6 +48,8 @@ def answer(paste: str) -> str:
         path.write_text(paste, encoding="utf-8")
         os.utime(path, (WRITTEN, WRITTEN))
         done = subprocess.run(command, env=environment, cwd=folder, capture_output=True, text=True, check=False)
+    if not done.stdout:
+        raise RuntimeError(done.stderr.strip())
     blocks = done.stdout.split("\n\n")[:_MOST_BLOCKS]
     lines = [line.rstrip() for line in "\n\n".join(blocks).splitlines()][:_MOST_LINES]
     return "\n".join(["```", "$ linkscope explain paste.txt", *lines, "```", ""])
