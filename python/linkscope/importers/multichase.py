@@ -29,9 +29,9 @@ SUITES = ("latency-host",)
 _DEFAULTS = {"chase": "simple", "nr_threads": "1", "stride": "256", "tlb_locality": "262144", "page_size": "4096"}
 """Of linkscope's case, too; the rest is told with the result."""
 _OPTIONS = {"-m": "total_memory", "-s": "stride", "-T": "tlb_locality", "-c": "chase", "-t": "nr_threads"}
-_SETTING = re.compile(r"\s*(nr_threads|page_size|total_memory|stride|tlb_locality|chase) = (\S{1,40}).{0,80}")
-_SAMPLE = re.compile(r"(?:\d+\.\d+ )?(?: *\d+\.\d+){1,1024}  avg=(\d+\.\d+)")
-_RESULT = re.compile(r" *(?:\d{9,}\.\d+ +)?(\d+\.\d+)")
+_SETTING = re.compile(r" *(nr_threads|page_size|total_memory|stride|tlb_locality|chase) = (\S{1,40}).{0,80}")
+_SAMPLE = re.compile(r"(?:\d+\.\d+ )? *\d+\.\d+(?: +\d+\.\d+){0,1023}  avg=(\d{1,12}\.\d{1,6})")
+_RESULT = re.compile(r" *(?:\d{9,12}\.\d+ +)?(\d{1,12}\.\d{1,6})")
 _BYTES = re.compile(r"(\d{1,15})([kKmMgG]?)")
 _SCALES = {"": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30}
 _LOADED = re.compile(r"Samples\s*, Byte/thd\s*, ChaseThds\s*, ChaseNS\b.{0,200}")
@@ -53,7 +53,7 @@ class _Run:
 
 def recognises(text: str) -> bool:
     """Return whether a text holds settings or a command of multichase's, or a summary of multiload's."""
-    settings = r"^\s*nr_threads = \d[^\n]*\n(?:[^\n]{1,80}\n){0,5}\s*chase = |Samples\s*, Byte/thd\s*, ChaseThds"
+    settings = r"^ {0,8}nr_threads = \d[^\n]*\n(?:[^\n]{1,80}\n){0,5} {0,8}chase = |Samples\s*, Byte/thd\s*, ChaseThds"
     return re.search(rf"{settings}|(?:^|[ /])multichase(?: |$)", text, re.MULTILINE) is not None
 
 

@@ -76,7 +76,7 @@ class _Read:
 
 def recognises(text: str) -> bool:
     """Return whether a text holds a table's head, a box, a row or a head of CSV of ucx_perftest."""
-    box = r"^\s*\| API: {5,12}(?:protocol|transport) layer|^\s*Final: +[\d,.]+ +[\d.]+ +[\d.]+"
+    box = r"^ {0,40}\| API: {5,12}(?:protocol|transport) layer|^ {0,40}Final: {1,40}[\d,.]{1,20} {1,20}\d{1,12}\.\d"
     return re.search(f"{_HEAD.pattern}|{_CSV.pattern}|{box}", text, re.MULTILINE) is not None
 
 
