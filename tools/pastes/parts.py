@@ -40,7 +40,7 @@ def pastes(page: str) -> list[str]:
 
 
 def answer(paste: str) -> str:
-    """Return what explain says first of a paste, as a terminal of 80 columns has it. Raises RuntimeError for nothing."""
+    """Return what explain says first of a paste, as a terminal of 80 columns has it. Raises RuntimeError."""
     command = [sys.executable, "-m", "linkscope", "explain", "paste.txt"]
     environment = {**os.environ, "COLUMNS": COLUMNS, "NO_COLOR": "1", "TZ": "UTC", "PYTHONPATH": str(ROOT / "python")}
     with tempfile.TemporaryDirectory() as folder:
