@@ -62,6 +62,7 @@ def test_the_old_table_has_its_rate_in_gb() -> None:
         ("", (UNKNOWN, UNKNOWN)),
         ("$ nixlbench --backend UCX --initiator_seg_type VRAM --target_seg_type VRAM\n", ("device", "device")),
         ("$ nixlbench --backend=UCX --initiator_seg_type=VRAM\n", ("device", "pageable")),
+        ('$ mpirun -np 2 launch.sh nixlbench --seg_type="VRAM"\n', ("device", "device")),
         ("we ran nixlbench between two nodes\n", (UNKNOWN, UNKNOWN)),
         (
             said("backend POSIX", "initiator_seg_type DRAM", "target_seg_type DRAM", "op_type WRITE"),

@@ -146,6 +146,12 @@ def test_batches_name_test_and_size() -> None:
     assert (csv.test, csv.size, csv.value.median, csv.unit) == ("tag_lat", 8, pytest.approx(1.3e-6), "s")
 
 
+def test_a_scripts_headings_name_the_test_and_greps_file_names_are_none() -> None:
+    text = f"===== tag_bw =====\n{HEAD}{FINAL}\n== tag_sync_lat ==\n{HEAD.replace('overhead', ' latency')}{FINAL}"
+    assert [(one.test, one.unit) for one in told(text).figures] == [("tag_bw", "GB/s"), ("tag_sync_lat", "s")]
+    assert len(told(f"log.1:{FINAL}log.2:{FINAL.replace('9000', '9001')}").figures) == 2
+
+
 def test_threads_together_have_a_row_of_four() -> None:
     row = "Final:     1000000            0.500       2000.00        1000000\n"
     assert only(f"{HEAD}{box('tag match bandwidth')}{row}").value.median == pytest.approx(2000 * MIB / 1e9)

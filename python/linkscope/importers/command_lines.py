@@ -33,7 +33,7 @@ class Command:
 
     def value(self, *names: str) -> str:
         """Return what stands behind an option, ``-d cuda``, ``-dcuda`` or ``--device=cuda``; "" where it is not."""
-        return _value(self.words, names)
+        return _value(self.words, names).strip("'\"")
 
     def has(self, *names: str) -> bool:
         """Return whether an option is given, with or without a value."""

@@ -99,7 +99,8 @@ def _asked(command: Command) -> dict[str, str]:
     """Return a command line's options with the defaults of those that say what moves, where it says nothing else."""
     names = ("initiator_seg_type", "target_seg_type", "op_type", "backend", "num_threads", "worker_type")
     defaults = {"initiator_seg_type": "DRAM", "target_seg_type": "DRAM", "op_type": "WRITE"}
-    said = {name: command.value(f"--{name}", f"-{name}") for name in names}
+    both = command.value("--seg_type")
+    said = {name: command.value(f"--{name}", f"-{name}") or both * name.endswith("seg_type") for name in names}
     return {**(defaults if command.options_only else {}), **{name: value for name, value in said.items() if value}}
 
 

@@ -33,6 +33,8 @@ _BOX = re.compile(
 _HEAD = re.compile(r"\|(?: {10,20}\|){1,2} +(latency|overhead) \(usec\) +\| +bandwidth \(MB/s\)")
 _COLUMNS = re.compile(r"\|(?: +(?:Stage|Test) +\|)? # iterations \|")
 _BATCH = re.compile(r"\+([\w./]{1,60})-{3,120}\+[-+]{10,120}")
+_HEADING = re.compile(r"[=# -]{2,80} ?((?:ucp_|tag_|stream_|am_|put_|get_)[a-z_]{0,12}(?:bw|lat)|get)[=: -]{0,80}")
+"""Of a script that goes through tests."""
 _ROW = re.compile(
     r"(?:(Final:|\[thread \d{1,4}\]|(?=[\d/]{0,30}[A-Za-z])[\w./]{1,60}) +)?((?:[\d,.]{1,24} +){3,8}[\d,.]{1,24})"
     r"(?: +[^\d\s].{0,200})?"
@@ -76,7 +78,7 @@ class _Read:
 
 def recognises(text: str) -> bool:
     """Return whether a text holds a table's head, a box, a row or a head of CSV of ucx_perftest."""
-    box = r"^ {0,40}\| API: {5,12}(?:protocol|transport) layer|^ {0,40}Final: {1,40}[\d,.]{1,20} {1,20}\d{1,12}\.\d"
+    box = r"^ {0,40}\| API: {5,12}(?:protocol|transport) layer|(?:^|[ :])Final: {1,40}[\d,.]{1,20} {1,20}\d{1,12}\.\d"
     return re.search(f"{_HEAD.pattern}|{_CSV.pattern}|{box}", text, re.MULTILINE) is not None
 
 
@@ -84,23 +86,27 @@ def read(source: Source) -> PeerOutput:
     """Return the results. Raises LinkscopeError where there is neither one nor an error of UCX's."""
     found, begun = _Read(), commands(source.lines, _PROGRAM)
     command: Command | None = None
-    head, batch, csv = "", (), 0
+    head, csv = "", 0
+    batch: tuple[str, ...] = ()
+    heading: tuple[str, ...] = ()
     progress: _Result | None = None
     for number, line in enumerate(source.lines, 1):
-        text = line.strip()
+        text = line[max(line.find("Final:"), 0) :].strip()
         if number in begun:
             _keep(found, progress)
             progress = None
             command = _last(command, begun[number], bool(found.results and found.results[-1].command is command))
-            csv = 0
+            heading, csv = (), 0
         elif match := _BOX.fullmatch(text):
             _boxed(found, number, match[1], match[2])
         elif match := _HEAD.match(text):
             _keep(found, progress)
             progress = None
-            head, batch, csv = match[1], (), 0
+            head, batch, csv = match[1], heading, 0
         elif match := _BATCH.fullmatch(text):
             batch = tuple(match[1].split("/"))
+        elif match := _HEADING.fullmatch(text):
+            heading = (match[1],)
         elif _CSV.fullmatch(text):
             csv = text.count(",") + 1
         elif csv and (words := text.split(",")) and len(words) == csv:
