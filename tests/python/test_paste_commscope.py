@@ -107,7 +107,7 @@ def test_a_size_behind_the_devices_is_known_by_its_bytes() -> None:
         ("Comm_cudaMemcpyAsync_Duplex_GPUGPUPeer/0/1/log2(N):20", "copy-engine", "", True),
         ("DUPLEX_Memcpy_GPUGPU/20/0/1", "copy-engine", "", True),
         ("Comm_Duplex_NUMAMemcpy_Pinned/0/1/log2(N):20", "copy-engine", "", True),
-        ("Comm_NUMAMemcpy_GPUToHost_flush/0/1/log2(N):20", "copy-engine", "flushed", False),
+        ("Comm_NUMAMemcpy_GPUToHost_flush/0/1/log2(N):20", "copy-engine", "", False),
         ("Comm_stride_push/0/1/log2(N):20/4", "kernel-write", "4", False),
         ("Comm_ZeroCopy_GPUToGPU_Read/0/1/log2(N):20", "kernel-read", "", False),
         ("Comm_UM_Demand_GPUToHostMt/0/1/8/log2(N):20", "page-fault", "8", False),

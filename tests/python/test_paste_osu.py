@@ -195,6 +195,17 @@ def test_omb_py_says_device_and_backend() -> None:
     assert (moves(found.figures[0]).method, moves(found.figures[0]).memories) == ("xccl", DEVICE)
 
 
+def test_memories_and_runs_of_one_test_are_told_apart() -> None:
+    runs = [(BW, "D H"), (BW, "D D"), (BW, "D D"), (BW.replace("Bandwidth", "Bi-Directional Bandwidth"), "D D")]
+    found = told("".join(f"$ mpirun -n 2 osu_bw {memory}\n{text}" for text, memory in runs))
+    assert [moves(one).varies for one in found.figures[::2]] == [
+        "device to pageable",
+        "device to device",
+        "device to device, run 2",
+        "",
+    ]
+
+
 def test_data_types_of_one_title_are_told_apart() -> None:
     again = ROWS.replace("10.50", "11.50")
     found = told(f"{BW}# Datatype: MPI_FLOAT.\n{again}")

@@ -166,7 +166,7 @@ def _facts(name: Name, moves: Movement) -> dict[str, Any]:
     """Return what a case must be for the benchmark's figure (``importers/cases.py``)."""
     test = name.test
     facts: dict[str, Any] = {"devices": f"{moves.source}>{moves.destination}"}
-    facts |= {"varies": moves.varies} if moves.varies not in ("", "flushed") else {}
+    facts |= {"varies": moves.varies} if moves.varies else {}
     way = _WAY.search(test)
     host = next((_HOST_MEMORIES[word] for word in way.groups() if word in _HOST_MEMORIES), None) if way else None
     if host is not None and "Memcpy" in test:

@@ -102,10 +102,8 @@ def movement(name: Name, counters: Mapping[str, int]) -> Movement | None:
     memories = ("managed", "managed") if _MANAGED.search(test) else _memories(test, ends)
     kinds = {(True, True): "peer", (True, False): "to-host", (False, True): "to-gpu", (False, False): "host"}
     kind = kinds[ends[0] in _GPU, ends[1] in _GPU]
-    told = ["flushed"] if "_flush" in test else []
-    told += ["/".join(map(str, (*left, *name.after)))] if left or name.after else []
     moves = Movement(kind, method, devices[0], devices[1], memories=memories, both="uplex" in test or "DUPLEX" in test)
-    moves = replace(moves, varies=", ".join(told))
+    moves = replace(moves, varies="/".join(map(str, (*left, *name.after))))
     return replace(moves, kind="local") if kind == "peer" and devices[0] == devices[1] != "" else moves
 
 

@@ -21,6 +21,7 @@ from linkscope.importers.peer_output import (
     plain_number,
     single,
 )
+from linkscope.importers.series import told_apart
 from linkscope.results.stats import stats_of
 
 TOOL = "multichase"
@@ -88,7 +89,7 @@ def read(source: Source) -> PeerOutput:
     figures = [*(figure for run in runs if (figure := _figure(run))), *figures]
     if not figures:
         raise source.wrong(0, "multichase printed no samples: was it cut short?")
-    return PeerOutput(TOOL, "", SUITES, tuple(figures), read=frozenset(lines))
+    return PeerOutput(TOOL, "", SUITES, told_apart(figures), read=frozenset(lines))
 
 
 def _started(command: Command) -> _Run:

@@ -24,6 +24,7 @@ from linkscope.importers.peer_output import (
     plain_number,
     single,
 )
+from linkscope.importers.series import told_apart
 from linkscope.messages.finding import Finding, error, warning
 
 TOOL = "nixlbench"
@@ -88,7 +89,7 @@ def read(source: Source) -> PeerOutput:
             run.wrong = run.wrong or _WRONG in line
             continue
         lines.add(number)
-    figures = tuple(figure for run in runs if not run.wrong for figure in run.figures)
+    figures = told_apart([figure for run in runs if not run.wrong for figure in run.figures])
     findings = tuple(finding for run in runs for finding in _told(run))
     if not figures and not findings:
         raise source.wrong(0, "nixlbench printed no results")

@@ -28,6 +28,7 @@ from linkscope.importers.peer_output import (
     plain_number,
     single,
 )
+from linkscope.importers.series import told_apart
 from linkscope.messages.finding import Finding, error, warning
 from linkscope.results.osu_benchmarks import OSU_COLLECTIVES, OSU_MESSAGES
 from linkscope.results.row import Stats
@@ -157,7 +158,7 @@ def _output(found: _Read) -> PeerOutput:
     on_gpus = [one for one in moved if {"device", "managed"} & set(one.memories)]
     gpus = max((max(one.ranks // one.hosts, 2 if one.kind == "message" else 1) for one in on_gpus), default=0)
     return PeerOutput(
-        *(TOOL, found.version, SUITES, tuple(found.figures), (Gpu(),) * min(gpus, MOST_GPUS)),
+        *(TOOL, found.version, SUITES, told_apart(found.figures), (Gpu(),) * min(gpus, MOST_GPUS)),
         findings=(*newer, *wrong, *found.findings),
         read=frozenset(found.lines),
     )

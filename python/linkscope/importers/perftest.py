@@ -22,6 +22,7 @@ from linkscope.importers.peer_output import (
     plain_number,
     single,
 )
+from linkscope.importers.series import told_apart
 from linkscope.messages.finding import Finding, error, warning
 from linkscope.results.row import Stats
 
@@ -103,7 +104,7 @@ def read(source: Source) -> PeerOutput:
     _end(findings, run)
     if not figures and not findings:
         raise source.wrong(0, "perftest printed no results")
-    return PeerOutput(TOOL, "", (), tuple(figures.values()), findings=tuple(findings), read=frozenset(lines))
+    return PeerOutput(TOOL, "", (), told_apart([*figures.values()]), findings=tuple(findings), read=frozenset(lines))
 
 
 def _is_row(words: list[str], run: _Run) -> bool:

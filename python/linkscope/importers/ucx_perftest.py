@@ -23,6 +23,7 @@ from linkscope.importers.peer_output import (
     plain_number,
     single,
 )
+from linkscope.importers.series import told_apart
 from linkscope.messages.finding import Finding, error, warning
 
 TOOL = "ucx_perftest"
@@ -174,7 +175,7 @@ def _output(source: Source, found: _Read) -> PeerOutput:
         findings.append(warning("import.no-rows", tool=TOOL, test=found.boxes[-1][1].get("Test", TOOL)))
     if not figures and not findings:
         raise source.wrong(0, "ucx_perftest printed no results")
-    return PeerOutput(TOOL, "", (), tuple(figures), findings=tuple(findings), read=frozenset(found.lines))
+    return PeerOutput(TOOL, "", (), told_apart(figures), findings=tuple(findings), read=frozenset(found.lines))
 
 
 def _box(found: _Read, at: int) -> dict[str, str]:
