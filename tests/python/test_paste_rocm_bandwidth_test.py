@@ -74,3 +74,14 @@ def test_an_older_title_and_the_size_of_a_command_are_read() -> None:
     assert [(one.test, one.size, one.notes) for one in found.figures][:1] == [
         ("rocm_bandwidth_test bidirectional", 8 << 20, ())
     ]
+
+
+def test_gpus_whose_ids_were_taken_away_are_told_by_their_names() -> None:
+    names = "Device: 0,  AMD RYZEN AI MAX+ 395 w/ Radeon 8060S\nDevice: 2,  AMD Radeon RX 9070 XT\n"
+    table = "Unidirectional copy peak bandwidth GB/s\nD/D  0       2\n0    N/A     14.111\n2    14.222  540.333\n"
+    found = output(f"RocmBandwidthTest Version: 2.6.0\n{names}{table}")
+    assert [(one.row, one.column) for one in found.figures] == [
+        ("numa:0", "gpu:0"),
+        ("gpu:0", "numa:0"),
+        ("gpu:0", "gpu:0"),
+    ]

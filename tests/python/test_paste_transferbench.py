@@ -124,3 +124,23 @@ def test_rings_one_to_all_and_latencies_are_read() -> None:
         ("gpu:2", 44.222),
     ]
     assert [each.value.median for each in of_test(found, "latency")] == pytest.approx([1.101e-6, 2.345e-6])
+
+
+def test_network_cards_of_ranks_are_told_apart() -> None:
+    table = """\
+Unidirectional copy peak bandwidth GB/s (NIC RDMA Using Nearest Device)
+Completed 4/4 pairs in  1.656s, estimated remaining time 0.000s.
+│SRC+EXE\\DST │                         │  Rank 00   │  Rank 01   │
+│            │ NIC Device              │   mlx5_0   │   mlx5_0   │
+│            │              Mem Device │   GPU 00   │   GPU 00   │
+│    Rank 00 │   mlx5_0         GPU 00 │    31.11   │    31.22   │
+│    Rank 01 │   mlx5_0         GPU 00 │    15.33   │    31.44   │
+"""
+    found = output(table)
+    assert [(moved(one).varies, one.value.median) for one in found.figures] == [
+        ("rank 0 to 0", 31.11),
+        ("rank 0 to 1", 31.22),
+        ("rank 1 to 0", 15.33),
+        ("rank 1 to 1", 31.44),
+    ]
+    assert (moved(found.figures[2]).kind, moved(found.figures[2]).hosts) == ("network", 2)

@@ -33,6 +33,9 @@ _LARGE = 64 << 20
 """Bytes of a copy of -a and -A, unless -m says otherwise."""
 _VERSION = re.compile(r"RocmBandwidthTest Version: (\d{1,4})\.(\d{1,4})(\.\d{1,4})?")
 _DEVICE = re.compile(r"Device: (\d{1,3}), +(.{1,200})")
+_CPU = re.compile(r"CPU|EPYC|Xeon|Ryzen|Threadripper|Processor|Core", re.IGNORECASE)
+_BARE = re.compile(r"Radeon|Instinct|\bMI\d|gfx\d|Vega|Navi", re.IGNORECASE)
+"""A GPU whose id and slot were taken away."""
 _SLOT = re.compile(r"(?:[0-9a-f]{1,4}:)?[0-9a-f]{1,2}:[0-9a-f]{1,2}\.[0-9a-f]")
 _TITLE = re.compile(
     r"(Uni|Bi?)directional (?:copy )?(peak|average) bandwidth GB/s|(?:Inter-)?Device Access|Data Path Validation"
@@ -62,13 +65,10 @@ class _Read:
     size: int = 0
 
     def places(self) -> dict[int, str]:
-        """Return where each device is: "numa:0", "gpu:0". A device that no line names, and of which all but the first
-        are named GPUs, is one too."""
-        places, counts = {}, {"numa": 0, "gpu": 0}
-        most = max([*self.names, *(one for _, matrix in self.tables for one in matrix.columns)], default=-1)
-        for number in range(most + 1):
-            kind = "numa" if number in self.names and self.names[number] is None else "gpu"
-            kind = "numa" if not self.names and number == 0 else kind
+        """Return where each device is: "numa:0", "gpu:0". Where no line names devices, the first is a CPU."""
+        places, counts = dict[int, str](), {"numa": 0, "gpu": 0}
+        for number in sorted({*self.names, *(one for _, matrix in self.tables for one in matrix.columns)}):
+            kind = "numa" if self.names.get(number, Gpu()) is None or (not self.names and number == 0) else "gpu"
             places[number] = f"{kind}:{counts[kind]}"
             counts[kind] += 1
         return places
@@ -122,12 +122,11 @@ def read(source: Source) -> PeerOutput:
 
 
 def _gpu(words: str) -> Gpu | None:
-    """Return the GPU that a device's line names, with "name,  id,  slot"; None for a CPU, which has a name alone."""
+    """Return the GPU that a device's line names, "name,  id,  slot"; None for a CPU, which has a name alone."""
     name, *rest = (word.strip() for word in words.split(","))
-    if not rest:
+    if not rest and (_CPU.search(name) or not _BARE.search(name)):
         return None
-    slot = rest[-1] if _SLOT.fullmatch(rest[-1]) else None
-    return Gpu(name, slot)
+    return Gpu(name, rest[-1] if rest and _SLOT.fullmatch(rest[-1]) else None)
 
 
 def _output(found: _Read, taken: frozenset[int]) -> PeerOutput:
@@ -162,11 +161,11 @@ def _findings(found: _Read, places: dict[int, str]) -> Iterator[Finding]:
                 f"{places[row]} -> {places[column]}"
                 for row, (_, words) in matrix.rows.items()
                 for column, word in zip(matrix.columns, words, strict=False)
-                if word == "0" and all(places.get(one, "").startswith("gpu") for one in (row, column))
+                if word == "0" and row in places and all(places.get(one, "").startswith("gpu") for one in (row, column))
             ]
             if apart:
                 yield warning("import.no-peer-access", tool=TOOL, count=len(apart), pairs=apart[:4])
-        elif "directional" in title and (missing := matrix.missing()):
+        elif "directional" in title and (missing := matrix.missing(matrix.columns)):
             yield warning("import.cut", test=f"{TOOL} {_name(title)}", missing=missing)
 
 
@@ -179,6 +178,8 @@ def _of_table(title: str, matrix: Matrix, places: dict[int, str], size: int) -> 
     if "directional" not in title:
         return
     for cell in matrix.cells():
+        if cell.row not in places:
+            continue
         ends = places[cell.row], places[cell.column]
         test = f"{TOOL} {_name(title)}"
         moves = _moves(ends, title.startswith("B"), "average" if "average" in title else "")

@@ -30,6 +30,7 @@ _PRESETS = {
     "Rings benchmark": "rings",
     "Scaling benchmark": "scaling",
     "Pingpong round-trip latency": "latency",
+    "NIC RDMA": "nicp2p",
 }
 _TEST = re.compile(r"Test (\d{1,6}):")
 _LISTED = re.compile(
@@ -46,6 +47,10 @@ _HARMLESS = re.compile(
     r"|MIN |AVG |MAX |SUM |- Copying|- All numbers|Running \d|\[\d{1,15} (?:bytes|laps)|Test#)"
 )
 _ONE = re.compile(r"\((\w{1,8}) ([GD])(\d{1,3}) (\w{1,8})\)")
+_CARDS = re.compile(r"NIC Device[ |]+((?:[a-z]\w{1,20}[ |]+){1,256})")
+_CARD = re.compile(
+    r"(?:Rank (\d{1,3}) *\| *)?([a-z]\w{1,20}) +GPU (\d{1,3}) *\|((?:[ |]+\d{1,9}\.\d{1,3}){1,2048})[ |]*"
+)
 _BLANK = re.compile(r"(?:GPU \d{1,3} *){0,64}|-+")
 _SWEEP = re.compile(r"Executing \(\w{1,3}\*? -> [GD]\d{1,3} -> \w{1,3}\*?\)")
 _COPYING = re.compile(r"(\d{1,15}) bytes (?:between|from GPU (\d{1,3})|per Transfer)")
@@ -54,8 +59,8 @@ _CHECK = re.compile(
     r"Testing (unidirectional|bidirectional|all-to-all|HBM performance) ?(.{0,40}?) *(?:[. ]*(?:PASS|FAIL).*)?"
 )
 _MEASURED = re.compile(
-    r"GPU (\d{1,3})(?: to GPU (\d{1,3}))?: *:? *(?:Measured:?)? *(\d{1,9}\.\d{1,3})(?: GB/s)? +(?:Criteria:|Limit) +"
-    r"(\d{1,9}\.\d{1,3}).*"
+    r"GPU (\d{1,3})(?: to GPU (\d{1,3}))?: {0,3}:? {0,3}(?:Measured:?)? {0,9}(\d{1,9}\.\d{1,3})(?: GB/s)? {1,9}"
+    r"(?:Criteria:|Limit) {1,9}(\d{1,9}\.\d{1,3}).*"
 )
 _MEMORIES = {"C": "pinned", "B": "pinned", "P": "pinned", "U": "pageable", "G": "device", "F": "device", "M": "managed"}
 _METHODS = {
@@ -108,11 +113,13 @@ class Presets:
     def take(self, number: int, raw: str) -> bool:
         """Take a line; return whether it is one of these."""
         line = raw.replace("│", "|")
-        text = re.sub(r"^[ |]+|[ |,]+$", "", line)
+        text = line.strip(" |").rstrip(" |,")
         name = next((short for words, short in _PRESETS.items() if words in text), "")
         if name:
             self.end()
             self.preset, self.method = name, "copy-engine" if "GPU-DMA" in text else "kernel-copy"
+        elif self.preset == "nicp2p" and self._cards(number, text):
+            pass
         elif match := _TEST.fullmatch(text):
             self.test = match[1]
         elif text.startswith("USE_REMOTE_READ"):
@@ -167,6 +174,27 @@ class Presets:
                 self.ring.append([(number, int(one), float(plain_number(value) or 0)) for one, value in pairs])
         else:
             return bool(self.preset or self.test) and (not words or _HARMLESS.match(text) is not None)
+        return True
+
+    def _cards(self, number: int, text: str) -> bool:
+        """Take a line of the table of network cards, whose columns go through those of each rank."""
+        if match := _CARDS.match(f"{text} "):
+            self.devices = match[1].replace("|", " ").split()
+        elif (match := _CARD.fullmatch(text)) and self.devices:
+            self.root = int(match[1]) if match[1] else self.root
+            each = max(len(set(self.devices)), 1)
+            for at, (there, word) in enumerate(zip(self.devices, match[4].replace("|", " ").split(), strict=False)):
+                ends = f"nic:{match[2]}", f"nic:{there}"
+                moves = Movement(
+                    "network", "verbs", *ends, "", ("device", "device"), hosts=max(len(self.devices) // each, 1)
+                )
+                moves = replace(moves, varies=f"rank {self.root} to {at // each}")
+                if float(word) > 0:
+                    self.found.append(
+                        Figure(f"{TOOL} nicp2p", single(float(word)), GBPS, *ends, moves=moves, line=number)
+                    )
+        else:
+            return not text or text.startswith(("Completed ", "SRC+EXE", "Rank", "Mem Device"))
         return True
 
     def _row(self, number: int, text: str) -> bool:
