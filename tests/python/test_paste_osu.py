@@ -101,6 +101,7 @@ def test_memory_is_what_the_paste_says_and_never_a_guess(text: str, memories: tu
         ("mpirun -np 2 -H node-a:1,node-b:1", 2, 2),
         ("mpiexec -n 4 -ppn 4", 4, 1),
         ("mpirun -np 4 --map-by ppr:2:node -x UCX_TLS=rc", 4, 2),
+        ("mpirun -np 2 --map-by node -hostfile hosts", 2, 2),
         ("env FOO=1", 0, 1),
     ],
 )

@@ -99,6 +99,8 @@ def _launched(words: Sequence[str]) -> tuple[int, int]:
     slots = sum(int(count) if count.isdigit() and len(count) < 5 else 1 for _, _, count in places)
     if places and slots == ranks:
         return ranks, len({name for name, _, _ in places})
+    if ranks == 2 and not hosts and re.search(r"--?map-by[= ]node\b|--?bynode\b", " ".join(words)):
+        return 2, 2
     if each and hosts and not ranks:
         ranks = each * hosts
     if each and ranks and not hosts and ranks % each == 0:

@@ -171,7 +171,7 @@ def _end(found: _Read, table: _Table | None) -> None:
     if table.stopped:
         told = warning if table.rows else error
         found.findings.append(told("import.stopped", tool=TOOL, test=table.test.name, what=table.stopped[:100]))
-    elif not table.rows:
+    elif not table.rows and not table.test.name.endswith(("init", "hello_world")):
         found.findings.append(warning("import.no-rows", tool=TOOL, test=table.test.name))
 
 

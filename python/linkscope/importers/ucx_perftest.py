@@ -44,7 +44,7 @@ _CSV = re.compile(
     r"(?:[\w.]{1,40},){0,4}iterations,[\w.]{3,24}_lat,avg_lat,overall_lat,avg_bw,overall_bw,avg_mr,overall_mr"
 )
 _PROGRAM = re.compile(r"ucx_perftest(?:_daemon)?")
-_ERROR = re.compile(r"UCX +ERROR +([A-Za-z][\w(),' -]{2,80})")
+_ERROR = re.compile(r"UCX +ERROR +([A-Za-z][A-Za-z(),' ]{2,80})")
 _MEMORIES = {
     **{"host": "pageable", "cuda": "device", "rocm": "device", "ze-device": "device", "ze-host": "pinned"},
     **{"cuda-managed": "managed", "rocm-managed": "managed", "ze-managed": "managed"},
