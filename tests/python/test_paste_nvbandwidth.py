@@ -182,6 +182,23 @@ def test_runs_of_one_paste_are_told_apart() -> None:
     assert found.gpus[0].name == "NVIDIA RTX 4090"
 
 
+def test_devices_are_named_with_and_without_what_else_stands_there() -> None:
+    lines = "Device 0: NVIDIA B200 (00000000:1b:00) fabric: completed\nDevice 1: NVIDIA H100 80GB HBM3\n"
+    found = output(f"nvbandwidth Version: v0.9\n{lines}{PAIRS.format(arrow='->')}")
+    assert [(one.name, one.pci) for one in found.gpus] == [
+        ("NVIDIA B200", "00000000:1b:00"),
+        ("NVIDIA H100 80GB HBM3", None),
+    ]
+
+
+def test_processes_of_several_nodes_are_counted_and_not_named() -> None:
+    lines = "".join(f"Process {i} (node-{i}): device 0: NVIDIA GB200 (00000008:01:00)\n" for i in range(2))
+    run = "Running multinode_device_to_device_memcpy_read_ce.\n"
+    found = output(lines + run + PAIRS.format(arrow="->"))
+    assert {one.moves.hosts for one in found.figures if one.moves} == {2}
+    assert "node-" not in repr(found)
+
+
 def test_json_has_the_same_results_also_after_a_prompt_and_says_what_was_wrong() -> None:
     text = (SAMPLES / "nvbandwidth-0.8.json").read_text()
     found = output(f"$ nvbandwidth -j\n{text}\n$ exit\n")

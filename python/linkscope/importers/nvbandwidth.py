@@ -36,7 +36,9 @@ SUITES = ("nvbandwidth",)
 _NEWEST = (0, 11)
 _CHASED = 2 << 20
 """Bytes of its latency tests, always."""
-_DEVICE = re.compile(r"(?:Device )?(\d{1,3}): (\S.{0,198}?) \(([0-9a-fA-F:.]{1,20})\)(?:: \((.{0,200})\))?")
+_DEVICE = re.compile(r"(?:Device )?(\d{1,3}): (\S.{0,198}?) \(([0-9a-fA-F:.]{4,20})\)(?:: \((.{0,200}?)\))?(?!\w)")
+_UNPLACED = re.compile(r"Device (\d{1,3}): ((?:NVIDIA|Tesla|GeForce|Quadro) .{1,80})")
+"""A GPU as 0.4 and older print it."""
 _PROCESS = re.compile(r"Process +(\d{1,3}) \(([^)]{1,200})\): device +\d{1,3}: (\S.{0,198}?) \(([0-9a-fA-F:.]{1,20})\)")
 _RUNNING = re.compile(r"Running (\w{1,100})\.?")
 _SUM = re.compile(r"(SUM|MIN|MAX|AVG|COEFFICIENT_OF_VARIATION|&&&& PERF) (\w{1,110}) (\S{1,40})(?: .{1,10})?")
@@ -68,7 +70,7 @@ _Root = TypedDict(
         "testcases": list[_WithMatrix],
         "CUDA Runtime Version": int | str,
         "Driver Version": str,
-        "GPU Device list": list[str],
+        "GPU Device list": list[object],
         "error": str,
     },
     total=False,
@@ -169,7 +171,7 @@ def _json(source: Source, found: _Read) -> None:
     found.begin(root.get("version", ""))
     found.taken |= set(range(1, len(source.lines) + 1))
     for text in root.get("GPU Device list", ()):
-        if match := _DEVICE.fullmatch(text):
+        if match := _DEVICE.match(str(text)):
             found.gpus[int(match[1])] = Gpu(match[2], match[3].lower())
             found.host = found.host or match[4] or ""
     found.said |= {name: str(value) for name, value in root.items() if name in _FACTS}
@@ -248,9 +250,11 @@ def _text(source: Source, found: _Read) -> None:
 def _heads(found: _Read, text: str, before: str) -> bool:
     """Take a line above the tests or below them; return whether it is one."""
     word, _, rest = text.partition(": ")
-    if match := _DEVICE.fullmatch(text):
+    if match := _DEVICE.match(text):
         found.gpus[int(match[1])] = Gpu(match[2], match[3].lower())
         found.host = found.host or (before if _HOST.fullmatch(before) else "")
+    elif match := _UNPLACED.fullmatch(text):
+        found.gpus.setdefault(int(match[1]), Gpu(match[2]))
     elif match := _PROCESS.match(text):
         found.gpus[int(match[1])] = Gpu(match[3], match[4].lower())
         found.hosts[match[2]] = None
