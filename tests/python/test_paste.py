@@ -125,12 +125,14 @@ def test_what_a_launcher_or_logger_puts_before_lines_changes_nothing(
 ) -> None:
     text = decoded(path.read_bytes(), path.name)
     plain = read(Source(path, text, processes=2))
-    wrapped = read(Source(path, "\n".join(wrapper(text.split("\n"), random.Random(1))), processes=2))
+    lines = wrapper(text.split("\n"), random.Random(1))
+    wrapped = read(Source(path, decoded("\n".join(lines).encode(), path.name), processes=2))
     assert [output.figures for output in wrapped.outputs] == [output.figures for output in plain.outputs]
 
 
 def test_as_many_lines_come_out_as_go_in() -> None:
-    assert cleaned("a\r\n\x1b[1mb\n> > c\n\n50%\r100%\n") == ["a", "\x1b[1mb", "c", "", "100%", ""]
+    text = decoded(b"a\r\n\x1b[1mb\n> > c\n\n50%\r100%\n", "")
+    assert cleaned(text) == ["a", "b", "c", "", "100%", ""]
 
 
 def test_ten_thousand_lines_are_read_at_once(tmp_path: Path) -> None:

@@ -13,12 +13,12 @@ import polars
 from linkscope.answers.answer import Answer, Column, Kind, Outcome, Table
 from linkscope.answers.fingerprints import fingerprints, library_fingerprints
 from linkscope.answers.readings import Reading, readings_of
-from linkscope.answers.references import of_collective_on_one_host
+from linkscope.answers.references import copy_gbps, of_collective_on_one_host
 from linkscope.answers.stand_out import agree, stand_out
 from linkscope.answers.topology_oddities import topology_findings
 from linkscope.figures.columns import RATE, TIME
 from linkscope.figures.run import Run
-from linkscope.importers.peer_output import UNKNOWN, WITHOUT_PEER_ACCESS
+from linkscope.importers.peer_output import HOST_MEMORIES, UNKNOWN, WITHOUT_PEER_ACCESS
 from linkscope.messages.finding import Finding, Level, error, note
 
 _SHOWN = 2
@@ -34,7 +34,6 @@ _HOST_LINKS = ((3, 25.0),)
 """The same of a GPU's links to its CPU: V100 and POWER9."""
 _BY_LINKS = ("peer", "message", "to-gpu", "to-host")
 _HOST_SHARE = (0.88, 0.98)
-_HOST_MEMORY = ("pinned", "pageable")
 _LARGE, _SATURATED = 1 << 20, 256 << 20
 _OF_LINKS_ALONE = 64.0
 """GB/s of one direction that neither PCIe 5.0 x16 nor a 400 Gb/s network card carries."""
@@ -140,7 +139,7 @@ def _unsettled(readings: Sequence[Reading]) -> Finding:
     """Return why nothing could be checked; the message says what would settle it."""
     if all(one.moves.kind == "collective" and 0 < one.size < _SATURATED for one in readings):
         return note("paste.small", largest=max(one.size for one in readings))
-    if all(memory in _HOST_MEMORY for one in readings for memory in one.moves.memories):
+    if all(memory in HOST_MEMORIES for one in readings for memory in one.moves.memories):
         return note("paste.host-memory", results=len(readings))
     if all(one.moves.opposed for one in readings):
         least = min(readings, key=lambda one: one.rate or 0.0)
@@ -172,7 +171,9 @@ def _likely(run: Run, readings: Sequence[Reading]) -> Likely:
         usual += alone(some) and all(any(one.code.partition(".")[2] in _USUAL for one in told) for told in each)
         found += [one for told in each for one in told]
     for words in (one for one in run.printed if one.code == "import.library-words"):
-        found += library_fingerprints(words.facts, max((one.rate or 0.0 for one in readings), default=0.0), None)
+        found += library_fingerprints(
+            words.facts, max((one.rate or 0.0 for one in readings), default=0.0), copy_gbps(run)
+        )
     first = {one.code: one for one in sorted(found, key=lambda one: float(one.facts.get("rate", 0.0)))}
     ordered = sorted(dict.fromkeys(one.code for one in found), key=lambda code: first[code].level is not Level.ERROR)
     return Likely(tuple(first[code] for code in ordered), usual, sum(map(alone, tables.values())))

@@ -228,6 +228,14 @@ def _of_collective(
         yield _collective(device, link, method, collective, len(members), nvls)
 
 
+def copy_gbps(run: Run) -> float | None:
+    """Return what a large copy from the first GPU to the second is known to reach; None where nothing is known."""
+    gpus = [gpu.id for gpu in run.node.of_kind("gpu")][:2]
+    way = _way(run, *gpus) if len(gpus) == 2 else None
+    known = _of_any(run.node.device(gpus[0]).name, way["link"], "peer-write") if way else None
+    return way["line_gbps"] * known.share if way and known and way["line_gbps"] else None
+
+
 def collectives_known_from(run: Run) -> int | None:
     """Return the bytes from which on it is known what any of the run's collectives reaches; None where nothing is."""
     bus = run.results.filter(polars.col("members").is_not_null(), polars.col("status") == "ok")

@@ -17,8 +17,8 @@ _ALWAYS = (
         r"\[\d{4}-\d\d-\d\d[ T][\d:.,]{5,20}Z?\](?: \{[^}]{1,80}\}| \[[^\]]{1,80}\]){0,3}(?: [A-Z]{4,8}(?: -|:))? ?"
     ),
     re.compile(
-        r"\d{4}-\d\d-\d\d[ T][\d:.,]{5,20}(?:Z|[+-]\d\d:?\d\d)?(?: std(?:out|err) [FP])?(?: - [\w.]{1,60})? ?"
-        r"(?:(?:- |\[)?(?:INFO|WARNING|WARN|DEBUG|ERROR)\]?(?: -|:)? )?"
+        r"\d{4}-\d\d-\d\d[ T][\d:.,]{5,20}(?:Z|[+-]\d\d:?\d\d)?(?: std(?:out|err) [FP])?"
+        r"(?: - (?!INFO|WARN|DEBUG|ERROR)[\w.]{1,60})?(?:(?: -)? \[?(?:INFO|WARNING|WARN|DEBUG|ERROR)\]?(?: -|:)?)? ?"
     ),
     re.compile(r"[IWEF]\d{4} \d\d:\d\d:\d\d\.\d{1,6} {1,4}\d{1,9} [\w.]{1,60}:\d{1,6}\] ?"),  # glog
     re.compile(r"\((?:\w{1,40} )?(?:pid|ip)=[^)]{1,80}\) ?"),  # Ray

@@ -45,6 +45,8 @@ UNKNOWN = "unknown"
 """The memory of a buffer of which the output does not say where it lies."""
 
 
+HOST_MEMORIES = ("pinned", "pageable")
+"""What ``Movement.memories`` says of buffers in host memory."""
 WITHOUT_PEER_ACCESS = "peer access off"
 """What ``Movement.varies`` says of copies between GPUs through the host, as a tool was told."""
 
