@@ -40,7 +40,7 @@ _DEVICE = re.compile(r"(?:Device )?(\d{1,3}): (\S.{0,198}?) \(([0-9a-fA-F:.]{4,2
 _UNPLACED = re.compile(r"Device (\d{1,3}): ((?:NVIDIA|Tesla|GeForce|Quadro) .{1,80})")
 """A GPU as 0.4 and older print it."""
 _PROCESS = re.compile(r"Process +(\d{1,3}) \(([^)]{1,200})\): device +\d{1,3}: (\S.{0,198}?) \(([0-9a-fA-F:.]{1,20})\)")
-_RUNNING = re.compile(r"Running (\w{1,100})\.?")
+_RUNNING = re.compile(r"Running (\w{1,100})\.")
 _SUM = re.compile(r"(SUM|MIN|MAX|AVG|COEFFICIENT_OF_VARIATION|&&&& PERF) (\w{1,110}) (\S{1,40})(?: .{1,10})?")
 _BISECT = re.compile(r" *(\d{1,3})-> *(\d{1,3}) +(\d{1,9}\.\d{1,6})")
 _OPTION = re.compile(r"nvbandwidth\b[^|;]{0,300}? (?:-b|--bufferSize)[ =]?(\d{1,9})\b")
@@ -141,7 +141,7 @@ class _Read:
 
 def recognises(text: str) -> bool:
     """Return whether a text holds lines of nvbandwidth."""
-    names = r"(?:SUM|Running|PERF) (?:\w{1,90}_(?:ce|sm|tma)|device_local_copy)"
+    names = r"(?:SUM|PERF) (?:\w{1,90}_(?:ce|sm|tma)|device_local_copy)|Running \w{1,90}_(?:ce|sm|tma|copy)\."
     titles = r"(?:CPU|GPU)\(row\) (?:->|<-|<->) GPU\(column\)|local GPU\(column\)"
     return re.search(rf'nvbandwidth Version:|"nvbandwidth"\s{{0,99}}:|{names}|{titles}', text) is not None
 
