@@ -221,3 +221,12 @@ def test_neither_rows_nor_errors_is_refused() -> None:
 def test_a_long_paste_takes_linear_time() -> None:
     rows = "".join(f"{size}   12.50\n" for size in range(1, 20001))
     assert len(told(f"{BW}{rows}").figures) == 20002
+
+
+@pytest.mark.parametrize("blanks", ["\t", " "])
+def test_blanks_that_a_page_has_changed_are_blanks(blanks: str) -> None:
+    text = (SAMPLES / "osu_several-7.5.txt").read_text()
+    spoilt = "\n".join(
+        blanks.join(line.split()) if blanks == " " else line.replace("   ", blanks) for line in text.split("\n")
+    )
+    assert len(told(spoilt).figures) == len(told(text).figures) > 1

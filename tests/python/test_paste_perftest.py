@@ -129,3 +129,12 @@ def test_a_run_that_failed_is_an_error() -> None:
     assert [one.code for one in told(f"{HEAD}{COLUMNS}").findings] == ["import.no-rows"]
     with pytest.raises(LinkscopeError, match="no results"):
         read(Source(Path("paste"), "nothing\n"))
+
+
+@pytest.mark.parametrize("blanks", ["\t", " "])
+def test_blanks_that_a_page_has_changed_are_blanks(blanks: str) -> None:
+    text = SAMPLE.read_text()
+    spoilt = "\n".join(
+        blanks.join(line.split()) if blanks == " " else line.replace("   ", blanks) for line in text.split("\n")
+    )
+    assert len(told(spoilt).figures) == len(told(text).figures) > 1

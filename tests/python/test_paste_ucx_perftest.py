@@ -173,3 +173,12 @@ def test_zeros_and_rows_of_other_tables_are_none() -> None:
     found = told(f"{HEAD}{FINAL}Final:  10  0.0  0.0  0.0  0.00  0.00  0  0\n4096  1  8.36  467.08  0.45\n")
     assert len(found.figures) == 1
     assert 8 not in found.read
+
+
+@pytest.mark.parametrize("blanks", ["\t", " "])
+def test_blanks_that_a_page_has_changed_are_blanks(blanks: str) -> None:
+    text = SAMPLE.read_text()
+    spoilt = "\n".join(
+        blanks.join(line.split()) if blanks == " " else line.replace("   ", blanks) for line in text.split("\n")
+    )
+    assert len(told(spoilt).figures) == len(told(text).figures) > 1

@@ -102,7 +102,7 @@ class _Read:
 
 def recognises(text: str) -> bool:
     """Return whether a text holds a title, a table's head or a program of OSU's."""
-    head = r"^ {0,8}#? ?Size .{0,40}(?:Bandwidth|Latency|Overall) ?\((?:MB/s|us)\)|^#Using [NR]CCL"
+    head = r"^ {0,8}#? ?Size\s.{0,40}(?:Bandwidth|Latency|Overall) ?\((?:MB/s|us)\)|^#Using [NR]CCL"
     title = r"# ?O(?:SU|MB) .{1,90} Test\b|^OSU .{1,90} Test v\d|[ /]osu_\w{2,30}(?: |$)"
     return re.search(f"{head}|{title}", text, re.MULTILINE) is not None
 
@@ -113,8 +113,8 @@ def read(source: Source) -> PeerOutput:
     table: _Table | None = None
     begun = commands(source.lines, _PROGRAM)
     for number, line in enumerate(source.lines, 1):
-        text = line.strip()
-        if match := _TITLE.fullmatch(line):
+        text = line.replace("\t", "  ").strip()
+        if match := _TITLE.fullmatch(text):
             _end(found, table)
             accelerated = _ACCELERATED.search(match[1])
             table = _Table(titled(_ACCELERATED.sub("", match[1])), said, accelerated[1] if accelerated else "")
@@ -126,7 +126,7 @@ def read(source: Source) -> PeerOutput:
         elif text.startswith("#Using "):
             table = _without_rows(found, table)
             said.using += 1
-        elif text.startswith(("#", "Size ")):
+        elif text.startswith(("#", "Size ", "Avg Latency(us)")):
             table = _head(text, table, said)
         elif _ROW.fullmatch(text):
             table = table or (_Table(_untitled(said), said) if said.command else None)

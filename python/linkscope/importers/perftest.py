@@ -33,8 +33,8 @@ _TITLE = re.compile(
     r" (BW|Latency)(?: forwarding| Multicast){0,2} Test\s*"
 )
 _COLUMNS = re.compile(
-    r"#bytes|#iterations|#sl|BW[ _](?:peak|average|Port\d)\[\w{1,4}/sec\]|MsgRate(?: Port\d)?\[Mpps\]|t_\w{1,8}\[usec\]"
-    r"|[\d.]{2,5}% percentile\[usec\]|tps average|CPU_Util\[%{1,2}\]"
+    r"#?\bbytes|#iterations|#sl|BW[ _](?:peak|average|Port\d)\[\w{1,4}/sec\]|MsgRate(?: Port\d)?\[Mpps\]"
+    r"|t_\w{1,8}\[usec\]|[\d.]{2,5}% percentile\[usec\]|tps average|CPU_Util\[%{1,2}\]"
 )
 _UNITS = {"MB/sec": 1e-9 * (1 << 20), "MiB/sec": 1e-9 * (1 << 20), "Gb/sec": 0.125}
 _SETTING = re.compile(r"(Number of qps|Connection type|Device|Link type) *: (\S{1,40})")
@@ -65,8 +65,8 @@ class _Run:
 
 def recognises(text: str) -> bool:
     """Return whether a text holds a title or a table's head of perftest's."""
-    title = r"^\s{0,40}(?:Send|RDMA_\w{4,9}|Atomic) [\w ]{0,40}(?:BW|Latency) Test\s*$|#bytes +#(?:sl +#)?iterations"
-    return re.search(title, text, re.MULTILINE) is not None
+    title = r"^\s{0,40}(?:Send|RDMA_\w{4,9}|Atomic) [\w ]{0,40}(?:BW|Latency) Test\s*$"
+    return re.search(rf"{title}|bytes\s{{1,40}}#(?:sl\s{{1,20}}#)?iterations", text, re.MULTILINE) is not None
 
 
 def read(source: Source) -> PeerOutput:
@@ -80,7 +80,7 @@ def read(source: Source) -> PeerOutput:
     for number, line in enumerate(source.lines, 1):
         text = line.rpartition("is not max.")[2].strip()
         match = _TITLE.fullmatch(text)
-        columns = tuple(_COLUMNS.findall(line)) if "#bytes" in line else ()
+        columns = tuple(_COLUMNS.findall(line)) if "#iterations" in line else ()
         if run.rows and (match or number in begun or _ON_GPU.search(line) or "Waiting for client" in line):
             _end(findings, run)
             run = _Run()
@@ -144,7 +144,7 @@ def _figure(line: int, words: list[str], run: _Run, devices: set[str]) -> Figure
     else:
         value, unit = cells.get("t_typical[usec]") or cells.get("t_avg[usec]") or 0, SECONDS
         stats = _spread(value * 1e-6, {name: (cell or 0) * 1e-6 for name, cell in cells.items()})
-    size = cells["#bytes"]
+    size = plain_number(words[0])
     if value <= 0 or size is None or size > 1 << 50:
         return None
     kind = run.commands[0].program if run.commands else f"ib_{'bw' if unit == GBPS else 'lat'}, untitled"

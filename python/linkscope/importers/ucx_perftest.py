@@ -31,7 +31,7 @@ SUMMARY = "ucx_perftest (UCX): tables of server and client, also mixed, and CSV 
 _BOX = re.compile(
     r"\| (API|Test|Data layout|(?:Send|Recv) (?:memory|device)|Message size|AM header size): +(\S.{0,80}?) *\|?"
 )
-_HEAD = re.compile(r"\|(?: {10,20}\|){1,2} +(latency|overhead) \(usec\) +\| +bandwidth \(MB/s\)")
+_HEAD = re.compile(r"\|(?:\s{1,20}\|){1,2}\s{1,20}(latency|overhead) \(usec\)\s{1,20}\|\s{1,20}bandwidth \(MB/s\)")
 _COLUMNS = re.compile(r"\|(?: +(?:Stage|Test) +\|)? # iterations \|")
 _BATCH = re.compile(r"\+([\w./]{1,60})-{3,120}\+[-+]{10,120}")
 _HEADING = re.compile(r"[=# -]{2,80} ?((?:ucp_|tag_|stream_|am_|put_|get_)[a-z_]{0,12}(?:bw|lat)|get)[=: -]{0,80}")
@@ -79,7 +79,9 @@ class _Read:
 
 def recognises(text: str) -> bool:
     """Return whether a text holds a table's head, a box, a row or a head of CSV of ucx_perftest."""
-    box = r"^ {0,40}\| API: {5,12}(?:protocol|transport) layer|(?:^|[ :])Final: {1,40}[\d,.]{1,20} {1,20}\d{1,12}\.\d"
+    box = (
+        r"^ {0,40}\| API:\s{1,12}(?:protocol|transport) layer|(?:^|[ :])Final:\s{1,40}[\d,.]{1,20}\s{1,20}\d{1,12}\.\d"
+    )
     return re.search(f"{_HEAD.pattern}|{_CSV.pattern}|{box}", text, re.MULTILINE) is not None
 
 
@@ -92,7 +94,7 @@ def read(source: Source) -> PeerOutput:
     heading: tuple[str, ...] = ()
     progress: _Result | None = None
     for number, line in enumerate(source.lines, 1):
-        text = line[max(line.find("Final:"), 0) :].strip()
+        text = line[max(line.find("Final:"), 0) :].replace("\t", " ").strip()
         if number in begun:
             _keep(found, progress)
             progress = None
