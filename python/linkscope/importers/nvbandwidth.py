@@ -179,6 +179,8 @@ def _json(source: Source, found: _Read) -> None:
     for test in root.get("testcases", ()):
         last, rows = test["name"], test.get("bandwidth_matrix") or []
         blocks = _blocks(last, rows)
+        if len({len(row) for row in rows}) > 1:
+            raise source.wrong(0, f"{last}: its rows have different lengths")
         part = tests.PART.search(last)
         for at, block in enumerate(blocks):
             matrix = found.open(Matrix(0, list(range(len(block[0])))), last, test.get("bandwidth_description", ""))
