@@ -66,7 +66,7 @@ def test_repetitions_of_2018_are_one_result_and_their_summary_is_none() -> None:
 
 def test_benchmarks_that_move_nothing_are_counted_and_named() -> None:
     (left,) = read(Source.read(OLD)).findings
-    assert (left.code, left.facts) == ("import.left-benchmarks", {"benchmarks": 1, "names": ["UM_Latency_GPUToGPU"]})
+    assert (left.code, left.facts) == ("import.other-benchmarks", {"benchmarks": 1, "names": ["UM_Latency_GPUToGPU"]})
 
 
 @pytest.mark.parametrize(

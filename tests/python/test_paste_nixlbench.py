@@ -96,6 +96,7 @@ def test_kvbenchs_traffic_tests_have_times() -> None:
                4.945          35.047                   30.421              4            10.000
 """
     busy, alone = told(sequence).figures
+    assert (told(sequence).tool, told(OLD + ROW).tool) == ("kvbench", "nixlbench")
     assert [one.test for one in (busy, alone)] == ["kvbench sequential-ct-perftest"] * 2
     assert [one.value.median for one in (busy, alone)] == pytest.approx([35.047e-3, 30.421e-3])
     assert [moves(one).varies for one in (busy, alone)] == ["", "isolated"]

@@ -192,6 +192,7 @@ def test_a_newer_version_is_read_with_a_warning_and_an_old_one_without() -> None
 
 def test_omb_py_says_device_and_backend() -> None:
     found = sample("osu_py-torch.txt")
+    assert (found.tool, sample("osu_several-7.5.txt").tool) == ("OMB-Py", "OSU")
     assert [figure.size for figure in found.figures] == [1024, 65536, 1 << 20]
     assert (moves(found.figures[0]).method, moves(found.figures[0]).memories) == ("xccl", DEVICE)
 

@@ -38,7 +38,7 @@ def test_rates_and_times_have_the_units_of_their_columns() -> None:
         ("ib_write_bw", 2, "GB/s"),
         ("ib_write_bw", 65536, "GB/s"),
         ("ib_write_bw", 8 * MIB, "GB/s"),
-        ("ib_send_bw", 4096, "GB/s"),
+        ("ib_send_bw bidirectional", 4096, "GB/s"),
         ("ib_read_lat", 2, "s"),
     ]
     values = [one.value.median for one in found.figures]

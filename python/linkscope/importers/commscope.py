@@ -43,7 +43,7 @@ _CONSOLE = re.compile(
 _HEAD = "name,iterations,real_time,"
 _WAY = re.compile(r"_(GPU|Host|Pinned|WC|NUMA|Pageable)To(GPU|Host|Pinned|WC|NUMA|Pageable)")
 _HOST_MEMORIES = {"Host": "pageable", "Pageable": "pageable", "Pinned": "registered", "WC": "write-combined"}
-_SHOWN = 4
+_SHOWN = 2
 """Names of benchmarks that a finding has at most."""
 Record = tuple[int, Mapping[str, Any]]
 
@@ -80,9 +80,9 @@ def read(source: Source) -> PeerOutput:
     if not figures:
         raise source.wrong(0, "no results of Comm|Scope benchmarks that linkscope has")
     left = [name for name, figure in found.items() if figure is None]
-    families = list(dict.fromkeys(re.sub(r"/[^A-Za-z].*|/log2.*|/\w+_time$", "", name)[:60] for name in left))
+    families = list(dict.fromkeys(re.sub(r"/[^A-Za-z].*|/log2.*|/\w+_time$", "", name)[:30] for name in left))
     findings += [note("import.failed-benchmarks", benchmarks=failed)] if failed else []
-    findings += [note("import.left-benchmarks", benchmarks=len(left), names=families[:_SHOWN])] if left else []
+    findings += [note("import.other-benchmarks", benchmarks=len(left), names=families[:_SHOWN])] if left else []
     devices = [
         device for figure in figures if figure.moves for device in (figure.moves.source, figure.moves.destination)
     ]

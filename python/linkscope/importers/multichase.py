@@ -42,7 +42,7 @@ _FAR = 8
 
 
 @dataclass
-class _Run:
+class _ChaseRun:
     """``settings`` by multichase's names; ``settled`` once all that -v prints stands above its samples."""
 
     line: int
@@ -61,7 +61,7 @@ def recognises(text: str) -> bool:
 def read(source: Source) -> PeerOutput:
     """Return the results of all runs, one below the other. Raises LinkscopeError where there are none."""
     begun = commands(source.lines, re.compile("multichase"))
-    runs: list[_Run] = []
+    runs: list[_ChaseRun] = []
     figures: list[Figure] = []
     lines: set[int] = set()
     loaded = False
@@ -72,7 +72,7 @@ def read(source: Source) -> PeerOutput:
             runs.append(_started(begun[number]))
         elif match := _SETTING.fullmatch(line):
             if run is None or done or (match[1] == "nr_threads" and "verbose" in run.settings):
-                runs.append(run := _Run(number))
+                runs.append(run := _ChaseRun(number))
             run.settings |= {match[1]: match[2], "verbose": ""}
         elif run and "verbose" in run.settings and (match := _SAMPLE.fullmatch(line)):
             run.samples.append(float(match[1]) * 1e-9)
@@ -92,7 +92,7 @@ def read(source: Source) -> PeerOutput:
     return PeerOutput(TOOL, "", SUITES, told_apart(figures), read=frozenset(lines))
 
 
-def _started(command: Command) -> _Run:
+def _started(command: Command) -> _ChaseRun:
     """Return the run of a command line, with multichase's defaults for what it does not say."""
     asked = {name: command.value(option) for option, name in _OPTIONS.items()}
     page = "2097152" if command.has("-H") else _DEFAULTS["page_size"]
@@ -103,10 +103,10 @@ def _started(command: Command) -> _Run:
         for name in ("--membind|-m", "--cpu\\w+|-N")
     ]
     memory, cpu = (f"numa:{match[1]}" if match else "" for match in bound)
-    return _Run(command.line, settings, place=(memory, cpu))
+    return _ChaseRun(command.line, settings, place=(memory, cpu))
 
 
-def _near(run: _Run, number: int) -> bool:
+def _near(run: _ChaseRun, number: int) -> bool:
     return "verbose" in run.settings or number - run.line <= _FAR
 
 
@@ -115,7 +115,7 @@ def _bytes(text: str) -> int | None:
     return int(match[1]) * _SCALES[match[2].lower()] if match else None
 
 
-def _figure(run: _Run) -> Figure | None:
+def _figure(run: _ChaseRun) -> Figure | None:
     """Return the result of a run; None where it was cut, or its memory is not said."""
     size = _bytes(run.settings.get("total_memory", ""))
     samples = [sample for sample in run.samples if sample > 0] or ([run.result] if run.result > 0 else [])

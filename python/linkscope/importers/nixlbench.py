@@ -27,7 +27,7 @@ from linkscope.importers.peer_output import (
 from linkscope.importers.series import told_apart
 from linkscope.messages.finding import Finding, error, warning
 
-TOOL = "nixlbench"
+TOOL, KVBENCH = "nixlbench", "kvbench"
 SUMMARY = "nixlbench (NIXL): tables of 2025 and since; kvbench: its nixlbench tables and traffic tests"
 _COLUMNS = re.compile(
     r"Block Size \(B\)|Batch Size|(?:Aggregate )?B/W \(\w{1,4}/Sec\)|Network Util \(%\)|Avg Lat\. \(us\)"
@@ -47,7 +47,7 @@ _WRONG = "Consistency check failed"
 
 
 @dataclass
-class _Run:
+class _NixlRun:
     """A program's run. ``said``: its options, by name, as its configuration or its command line says them."""
 
     said: dict[str, str] = field(default_factory=dict)
@@ -66,14 +66,14 @@ def recognises(text: str) -> bool:
 
 def read(source: Source) -> PeerOutput:
     """Return the results of all tables. Raises LinkscopeError where there is neither one nor an error."""
-    runs = [_Run()]
+    runs = [_NixlRun()]
     lines: set[int] = set()
     begun = commands(source.lines, _PROGRAM)
     for number, line in enumerate(source.lines, 1):
         run, columns = runs[-1], tuple(_COLUMNS.findall(line))
         option, words = _OPTION.fullmatch(line.strip()), tuple(line.split())
         if run.rows and (option or number in begun or "NIXLBench Configuration" in line):
-            runs.append(run := _Run())
+            runs.append(run := _NixlRun())
         if number in begun:
             run.said |= _asked(begun[number])
         elif option:
@@ -93,7 +93,8 @@ def read(source: Source) -> PeerOutput:
     findings = tuple(finding for run in runs for finding in _told(run))
     if not figures and not findings:
         raise source.wrong(0, "nixlbench printed no results")
-    return PeerOutput(TOOL, "", (), figures, findings=findings, read=frozenset(lines))
+    tool = KVBENCH if figures and all(figure.test.startswith(KVBENCH) for figure in figures) else TOOL
+    return PeerOutput(tool, "", (), figures, findings=findings, read=frozenset(lines))
 
 
 def _asked(command: Command) -> dict[str, str]:
@@ -105,7 +106,7 @@ def _asked(command: Command) -> dict[str, str]:
     return {**(defaults if command.options_only else {}), **{name: value for name, value in said.items() if value}}
 
 
-def _told(run: _Run) -> Iterator[Finding]:
+def _told(run: _NixlRun) -> Iterator[Finding]:
     """Yield what is to be known of a run: wrong data, an error, or no results."""
     if run.wrong:
         yield error("import.wrong-data", tool=TOOL, test=TOOL)
@@ -116,14 +117,14 @@ def _told(run: _Run) -> Iterator[Finding]:
         yield warning("import.no-rows", tool=TOOL, test=TOOL)
 
 
-def _figures(line: int, words: tuple[str, ...], run: _Run) -> list[Figure]:
+def _figures(line: int, words: tuple[str, ...], run: _NixlRun) -> list[Figure]:
     """Return the results of a row: its rate and the sum of several workers, or its latencies."""
     cells = {column: plain_number(word) or 0.0 for column, word in zip(run.columns, words, strict=True)}
     if "Block Size (B)" not in cells:
         size = round((cells.get("Transfer size (GB)") or cells.get("Total size (GB)") or 0) * 1e9)
         many = max(int(cells.get("Num Senders", 1)), 1)
         moves = Movement("message", "nixl", at_once=min(many, 1 << 20))
-        test = "kvbench sequential-ct-perftest" if "Transfer size (GB)" in cells else "kvbench ct-perftest"
+        test = f"{KVBENCH} {'sequential-' if 'Transfer size (GB)' in cells else ''}ct-perftest"
         return [
             _figure(
                 test, cells[column] * scale, SECONDS, size, replace(moves, varies="isolated" * ("Iso" in column)), line
@@ -144,7 +145,7 @@ def _figure(test: str, value: float, unit: str, size: int, moves: Movement, line
     return Figure(test, single(value), unit, size=min(size, 1 << 50), moves=moves, line=line)
 
 
-def _moves(run: _Run, batch: int) -> Movement:
+def _moves(run: _NixlRun, batch: int) -> Movement:
     """Return what a run moves: a write from the initiator to the target, a read the other way."""
     backend, operation = run.said.get("backend", ""), run.said.get("op_type", "")
     target = UNKNOWN if backend.upper() in _STORAGE else _MEMORIES.get(run.said.get("target_seg_type", ""), UNKNOWN)

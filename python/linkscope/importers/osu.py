@@ -68,7 +68,7 @@ _WHERE = "OSU does not print where its processes ran: the case's first place is 
 
 
 @dataclass
-class _Said:
+class _OsuPreamble:
     """What the lines above a table have said so far. ``torch``: device and backend of OMB-Py on PyTorch. ``using``: how
     many ranks say which library they use. ``memories``: of the buffers."""
 
@@ -80,9 +80,9 @@ class _Said:
 
 
 @dataclass
-class _Table:
+class _OsuTable:
     test: OsuTest
-    said: _Said
+    said: _OsuPreamble
     accelerated: str = ""
     columns: tuple[str, ...] = ()
     datatypes: list[str] = field(default_factory=list)
@@ -92,12 +92,13 @@ class _Table:
 
 
 @dataclass
-class _Read:
+class _OsuLog:
     figures: list[Figure] = field(default_factory=list)
     findings: list[Finding] = field(default_factory=list)
     wrong: Counter[str] = field(default_factory=Counter)
     lines: set[int] = field(default_factory=set)
     version: str = ""
+    titles: list[str] = field(default_factory=list)
 
 
 def recognises(text: str) -> bool:
@@ -109,27 +110,28 @@ def recognises(text: str) -> bool:
 
 def read(source: Source) -> PeerOutput:
     """Return the results of all tables. Raises LinkscopeError where there is neither a table nor an error of OSU's."""
-    found, said = _Read(), _Said()
-    table: _Table | None = None
+    found, said = _OsuLog(), _OsuPreamble()
+    table: _OsuTable | None = None
     begun = commands(source.lines, _PROGRAM)
     for number, line in enumerate(source.lines, 1):
         text = line.replace("\t", "  ").strip()
         if match := _TITLE.fullmatch(text):
             _end(found, table)
             accelerated = _ACCELERATED.search(match[1])
-            table = _Table(titled(_ACCELERATED.sub("", match[1])), said, accelerated[1] if accelerated else "")
-            said = _Said(torch=said.torch, world=said.world)
+            table = _OsuTable(titled(_ACCELERATED.sub("", match[1])), said, accelerated[1] if accelerated else "")
+            said = _OsuPreamble(torch=said.torch, world=said.world)
             found.version = found.version or match[2] or ""
+            found.titles.append(match[1])
         elif number in begun:
             _end(found, table)
-            table, said = None, _Said(begun[number])
+            table, said = None, _OsuPreamble(begun[number])
         elif text.startswith("#Using "):
             table = _without_rows(found, table)
             said.using += 1
         elif text.startswith(("#", "Size ", "Avg Latency(us)")):
             table = _head(text, table, said)
         elif _ROW.fullmatch(text):
-            table = table or (_Table(_untitled(said), said) if said.command else None)
+            table = table or (_OsuTable(_untitled(said), said) if said.command else None)
             if table is None or not _row(source, number, text.split(), table, found):
                 continue
         else:
@@ -149,7 +151,7 @@ def rows_of(text: str) -> dict[int, float]:
     return {int(words[0]) if "." not in words[0] else 0: float(next(w for w in words if "." in w)) for words in rows}
 
 
-def _output(found: _Read) -> PeerOutput:
+def _output(found: _OsuLog) -> PeerOutput:
     wrong = [error("import.wrong-data", tool=TOOL, test=test) for test in found.wrong]
     numbers = tuple(int(part) for part in re.findall(r"\d{1,6}", found.version)[:2])
     known = ".".join(map(str, NEWEST))
@@ -157,14 +159,21 @@ def _output(found: _Read) -> PeerOutput:
     moved = [figure.moves for figure in found.figures if figure.moves is not None]
     on_gpus = [one for one in moved if {"device", "managed"} & set(one.memories)]
     gpus = max((max(one.ranks // one.hosts, 2 if one.kind == "message" else 1) for one in on_gpus), default=0)
+    in_python = bool(found.titles) and all(title.startswith("Python") for title in found.titles)
     return PeerOutput(
-        *(TOOL, found.version, SUITES, told_apart(found.figures), (Gpu(),) * min(gpus, MOST_GPUS)),
+        *(
+            "OMB-Py" if in_python else TOOL,
+            found.version,
+            SUITES,
+            told_apart(found.figures),
+            (Gpu(),) * min(gpus, MOST_GPUS),
+        ),
         findings=(*newer, *wrong, *found.findings),
         read=frozenset(found.lines),
     )
 
 
-def _end(found: _Read, table: _Table | None) -> None:
+def _end(found: _OsuLog, table: _OsuTable | None) -> None:
     """Tell of a table that ends without results, or that an error ended."""
     if table is None:
         return
@@ -175,7 +184,7 @@ def _end(found: _Read, table: _Table | None) -> None:
         found.findings.append(warning("import.no-rows", tool=TOOL, test=table.test.name))
 
 
-def _without_rows(found: _Read, table: _Table | None) -> _Table | None:
+def _without_rows(found: _OsuLog, table: _OsuTable | None) -> _OsuTable | None:
     """Return the table unless it has had its rows."""
     if table is not None and not table.rows:
         return table
@@ -183,7 +192,7 @@ def _without_rows(found: _Read, table: _Table | None) -> _Table | None:
     return None
 
 
-def _untitled(said: _Said, columns: Sequence[str] = ()) -> OsuTest:
+def _untitled(said: _OsuPreamble, columns: Sequence[str] = ()) -> OsuTest:
     """Return the test of a table without a title: by the program's name, else by what its columns hold."""
     command = said.command
     if command is not None:
@@ -193,11 +202,11 @@ def _untitled(said: _Said, columns: Sequence[str] = ()) -> OsuTest:
     return OsuTest(f"osu_{kind}, untitled", "NCCL" if said.using else "MPI")
 
 
-def _head(line: str, table: _Table | None, said: _Said) -> _Table | None:
+def _head(line: str, table: _OsuTable | None, said: _OsuPreamble) -> _OsuTable | None:
     """Return the table that a line with "#" belongs to, which may begin without a title."""
     columns = tuple(_COLUMNS.findall(line))
     if any(map(_VALUE.match, columns)):
-        table = table or _Table(_untitled(said, columns), said)
+        table = table or _OsuTable(_untitled(said, columns), said)
         table.columns = columns
     elif match := _BUFFERS.match(line):
         said = table.said if table else said
@@ -209,19 +218,19 @@ def _head(line: str, table: _Table | None, said: _Said) -> _Table | None:
     return table
 
 
-def _aside(line: str, said: _Said, table: _Table | None) -> _Table | None:
+def _aside(line: str, said: _OsuPreamble, table: _OsuTable | None) -> _OsuTable | None:
     """Keep what a line between tables says; return the table, or one for a program that an error stopped at once."""
     if match := _TORCH.search(line):
         said.torch = match[1], match[2]
     elif match := _WORLD.search(line):
         said.world = int(match[1])
     elif (table or said.command) and (match := _STOPPED.search(line)):
-        table = table or _Table(_untitled(said), said)
+        table = table or _OsuTable(_untitled(said), said)
         table.stopped = table.stopped or match.group().strip()
     return table
 
 
-def _row(source: Source, number: int, words: Sequence[str], table: _Table, found: _Read) -> bool:
+def _row(source: Source, number: int, words: Sequence[str], table: _OsuTable, found: _OsuLog) -> bool:
     """Take a row that has a word for each column; another, such as of another tool's table, is none of OSU's."""
     if not table.columns and len(words) == 2:
         table.columns = ("Size", "Bandwidth (MB/s)" if re.search("bw", table.test.name) else "Avg Latency(us)")
@@ -248,7 +257,7 @@ def _row(source: Source, number: int, words: Sequence[str], table: _Table, found
     return True
 
 
-def _figure(source: Source, line: int, value: tuple[Stats, str, int | None], table: _Table) -> Figure:
+def _figure(source: Source, line: int, value: tuple[Stats, str, int | None], table: _OsuTable) -> Figure:
     test, said, known = table.test, table.said, _KNOWN.get(table.test.name)
     stats, unit, size = value
     ranks, hosts = (said.command.ranks, said.command.hosts) if said.command else (0, 0)
@@ -282,7 +291,7 @@ def _figure(source: Source, line: int, value: tuple[Stats, str, int | None], tab
     )
 
 
-def _memories(table: _Table) -> tuple[str, str]:
+def _memories(table: _OsuTable) -> tuple[str, str]:
     """Return where the buffers lie: what the table's lines say, else the command line or the title."""
     test, said = table.test, table.said
     if said.memories is not None:

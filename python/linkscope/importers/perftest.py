@@ -48,7 +48,7 @@ _STOPPED = re.compile(
 
 
 @dataclass
-class _Run:
+class _PerftestRun:
     """A program's run, of which a server, a client or both print. ``settings``: as their heads say them."""
 
     test: str = ""
@@ -76,14 +76,14 @@ def read(source: Source) -> PeerOutput:
     lines: set[int] = set()
     begun = commands(source.lines, _PROGRAM)
     devices = set(re.findall(r"\bDevice {1,12}: (\S{1,40})", source.text))
-    run = _Run()
+    run = _PerftestRun()
     for number, line in enumerate(source.lines, 1):
         text = line.rpartition("is not max.")[2].strip()
         match = _TITLE.fullmatch(text)
         columns = tuple(_COLUMNS.findall(line)) if "#iterations" in line else ()
         if run.rows and (match or number in begun or _ON_GPU.search(line) or "Waiting for client" in line):
             _end(findings, run)
-            run = _Run()
+            run = _PerftestRun()
         if match:
             run.titles += 1
             run.test, run.both = _test(match), bool(match[4])
@@ -107,12 +107,12 @@ def read(source: Source) -> PeerOutput:
     return PeerOutput(TOOL, "", (), told_apart([*figures.values()]), findings=tuple(findings), read=frozenset(lines))
 
 
-def _is_row(words: list[str], run: _Run) -> bool:
+def _is_row(words: list[str], run: _PerftestRun) -> bool:
     numbers = all(plain_number(word) is not None for word in words)
     return numbers and len(words) == len(run.columns) and words[0].isdigit()
 
 
-def _aside(line: str, run: _Run) -> None:
+def _aside(line: str, run: _PerftestRun) -> None:
     run.waits = run.waits or "Waiting for client" in line
     if mark := _ON_GPU.search(line):
         run.on_gpu[mark.group()] = run.on_gpu.get(mark.group(), 0) + 1
@@ -120,7 +120,7 @@ def _aside(line: str, run: _Run) -> None:
         run.stopped = run.stopped or stop.group().strip()
 
 
-def _end(findings: list[Finding], run: _Run) -> None:
+def _end(findings: list[Finding], run: _PerftestRun) -> None:
     test = run.test or (run.commands[0].program if run.commands else TOOL)
     if run.stopped and (run.titles or run.commands):
         told = warning if run.rows else error
@@ -131,10 +131,10 @@ def _end(findings: list[Finding], run: _Run) -> None:
 
 def _test(match: re.Match[str]) -> str:
     verb = match[1].lower().removeprefix("rdma_") + (match[2] or "")
-    return f"ib_{verb}_{'bw' if match[6] == 'BW' else 'lat'}"
+    return f"ib_{verb}_{'bw' if match[6] == 'BW' else 'lat'}{' bidirectional' if match[4] else ''}"
 
 
-def _figure(line: int, words: list[str], run: _Run, devices: set[str]) -> Figure | None:
+def _figure(line: int, words: list[str], run: _PerftestRun, devices: set[str]) -> Figure | None:
     """Return the result of a row; None where it has none above 0."""
     cells = {column: plain_number(word) for column, word in zip(run.columns, words, strict=True)}
     rate = next((column for column in cells if "average[" in column), None)
@@ -168,7 +168,7 @@ def _spread(median: float, cells: dict[str, float]) -> Stats:
     return stats
 
 
-def _memories(run: _Run) -> tuple[str, str]:
+def _memories(run: _PerftestRun) -> tuple[str, str]:
     """Return where the buffers of the data's source and destination lie, each as its own process or command says it."""
     server = client = UNKNOWN
     for command in run.commands:

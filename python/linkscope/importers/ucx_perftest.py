@@ -58,7 +58,7 @@ _TESTS = {
 
 
 @dataclass
-class _Result:
+class _UcxRow:
     """A row with the words that stood above it. ``numbers``: latency and rate over all iterations."""
 
     line: int
@@ -70,8 +70,8 @@ class _Result:
 
 
 @dataclass
-class _Read:
-    results: list[_Result] = field(default_factory=list)
+class _UcxLog:
+    results: list[_UcxRow] = field(default_factory=list)
     boxes: list[tuple[int, dict[str, str]]] = field(default_factory=list)
     lines: set[int] = field(default_factory=set)
     stopped: str = ""
@@ -87,12 +87,12 @@ def recognises(text: str) -> bool:
 
 def read(source: Source) -> PeerOutput:
     """Return the results. Raises LinkscopeError where there is neither one nor an error of UCX's."""
-    found, begun = _Read(), commands(source.lines, _PROGRAM)
+    found, begun = _UcxLog(), commands(source.lines, _PROGRAM)
     command: Command | None = None
     head, csv = "", 0
     batch: tuple[str, ...] = ()
     heading: tuple[str, ...] = ()
-    progress: _Result | None = None
+    progress: _UcxRow | None = None
     for number, line in enumerate(source.lines, 1):
         text = line[max(line.find("Final:"), 0) :].replace("\t", " ").strip()
         if number in begun:
@@ -133,7 +133,7 @@ def read(source: Source) -> PeerOutput:
     return _output(source, found)
 
 
-def _keep(found: _Read, progress: _Result | None) -> None:
+def _keep(found: _UcxLog, progress: _UcxRow | None) -> None:
     """Keep the last row of a table that has no final one."""
     if progress is not None:
         progress.final = False
@@ -145,23 +145,23 @@ def _last(before: Command | None, command: Command, used: bool) -> Command:
     return command if before is None or used or command.has("-t") or not before.has("-t") else before
 
 
-def _boxed(found: _Read, number: int, name: str, value: str) -> None:
+def _boxed(found: _UcxLog, number: int, name: str, value: str) -> None:
     if not found.boxes or name in found.boxes[-1][1]:
         found.boxes.append((number, {}))
     found.boxes[-1][1][name] = value
 
 
-def _result(line: int, words: list[str], head: str, command: Command | None, batch: tuple[str, ...]) -> _Result | None:
+def _result(line: int, words: list[str], head: str, command: Command | None, batch: tuple[str, ...]) -> _UcxRow | None:
     if len(words) == 9:  # a batch's test by a number
         batch, words = (*batch, words[0]), words[1:]
     numbers = [plain_number(word.replace(",", "")) for word in words]
     if len(numbers) not in (4, 8) or None in numbers:
         return None
     latency, rate = (numbers[3], numbers[5]) if len(numbers) == 8 else (numbers[1], numbers[2])
-    return _Result(line, (latency or 0.0, rate or 0.0), head, command, batch)
+    return _UcxRow(line, (latency or 0.0, rate or 0.0), head, command, batch)
 
 
-def _output(source: Source, found: _Read) -> PeerOutput:
+def _output(source: Source, found: _UcxLog) -> PeerOutput:
     figures, findings = [], list[Finding]()
     staged = "Stage" in source.text
     for at, result in enumerate(found.results):
@@ -180,7 +180,7 @@ def _output(source: Source, found: _Read) -> PeerOutput:
     return PeerOutput(TOOL, "", (), told_apart(figures), findings=tuple(findings), read=frozenset(found.lines))
 
 
-def _box(found: _Read, at: int) -> dict[str, str]:
+def _box(found: _UcxLog, at: int) -> dict[str, str]:
     """Return the box of a result: of as many boxes as results its own, else the last above it, else the first."""
     boxes = found.boxes
     if len(boxes) != len(found.results):
@@ -188,7 +188,7 @@ def _box(found: _Read, at: int) -> dict[str, str]:
     return boxes[at][1] if boxes else {}
 
 
-def _figure(result: _Result, box: Mapping[str, str]) -> Figure | None:
+def _figure(result: _UcxRow, box: Mapping[str, str]) -> Figure | None:
     test, command = _test(result, box), result.command
     rate = test.endswith("bw") or "bandwidth" in box.get("Test", "") or (test == TOOL and result.head == "overhead")
     value = result.numbers[1] * (1 << 20) * 1e-9 if rate else result.numbers[0] * 1e-6
@@ -211,7 +211,7 @@ def _figure(result: _Result, box: Mapping[str, str]) -> Figure | None:
     return Figure(test, single(value), GBPS if rate else SECONDS, size=size, moves=moves, line=result.line)
 
 
-def _test(result: _Result, box: Mapping[str, str]) -> str:
+def _test(result: _UcxRow, box: Mapping[str, str]) -> str:
     """Return the test as -t takes it: of a batch's row, else of the box, else of the command."""
     named = next((name for name in result.batch if re.fullmatch(r"[a-z][a-z_]{2,20}", name)), "")
     what = re.fullmatch(r"(.{2,30}?) (latency|bandwidth|message rate)\b.{0,40}", box.get("Test", ""))
