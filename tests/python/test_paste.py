@@ -19,7 +19,7 @@ from linkscope.importers.peer_output import Source
 FOLDER = Path(__file__).parents[1] / "fixtures" / "importers"
 SAMPLES = sorted(path for path in FOLDER.iterdir() if path.suffix != ".md")
 MUTATIONS = 100
-SCALES = (1.0, 1e-3, 1e-6, 1e-9, 2**20 * 1e-9, 2**30 * 1e-9, 2**20 * 1e-6, 1 / 8, 1e-3 / 8)
+SCALES = (1e3, 1.0, 1e-3, 1e-6, 1e-9, 2**20 * 1e-9, 2**30 * 1e-9, 2**20 * 1e-6, 1 / 8, 1e-3 / 8)
 """What turns a printed number into GB/s or seconds."""
 NUMBER = re.compile(r"\d+(?:\.\d+)?(?:[eE][-+]?\d+)?")
 
@@ -32,7 +32,7 @@ def tagged(lines: Lines, draw: random.Random) -> list[str]:
 
 
 def labelled(lines: Lines, draw: random.Random) -> list[str]:
-    return [f"{draw.randrange(4)}: {line}" for line in lines]
+    return [f"{draw.randrange(2)}: {line}" for line in lines]
 
 
 def logged(lines: Lines, draw: random.Random) -> list[str]:
@@ -108,13 +108,13 @@ def test_a_paste_however_changed_gives_only_numbers_that_it_holds(path: Path) ->
         text = "\n".join(changed)
         try:
             paste = read(Source(path, decoded(text.encode(), path.name), processes=2))
-        except LinkscopeError as error:
-            assert "\n" not in str(error)
+        except LinkscopeError:
             continue
         known = numbers(paste.source.text)
         for output in paste.outputs:
             for figure in output.figures:
-                ends = (figure.value.min, figure.value.max) if figure.value.n > 1 else (figure.value.median,)
+                printed = figure.parts or (figure.value,)
+                ends = [end for one in printed for end in ([one.min, one.max] if one.n > 1 else [one.median])]
                 assert all(is_in(one, known) for one in ends), (number, output.tool, figure)
 
 

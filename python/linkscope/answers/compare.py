@@ -20,6 +20,7 @@ from linkscope.answers.run_head import RunHead, findings_of, run_head
 from linkscope.answers.setup_changes import DEVICES, SetupChange, disturbances, setup_changes
 from linkscope.figures.columns import RATE
 from linkscope.figures.run import Run
+from linkscope.importers.counted import counted, differ
 from linkscope.machine.node import Device
 from linkscope.messages.catalog import problem
 from linkscope.messages.finding import Finding, Level, error, note, warning
@@ -75,7 +76,7 @@ def compare(base: Sequence[Run], new: Sequence[Run], alpha: float = ALPHA, thres
     facts = _facts(results, threshold)
     library, lost = new[-1].library, list(_lost(cases))
     changed = [_of_cause(_CODES[one.slower], one, results.height, library) for one in found]
-    outcome, headline = _verdict(heads, found, changed, lost, facts)
+    outcome, headline = _verdict(heads, found, changed, lost, {**facts, **_shift(results, threshold)})
     shown = 1 if headline in changed else 0
     parts, of_others = (
         [_of_cause(_PARTS, part, results.height, library) for one in some for part in one.parts]
@@ -104,6 +105,7 @@ def compare(base: Sequence[Run], new: Sequence[Run], alpha: float = ALPHA, thres
             *spoilers,
             *(replace(one, level=level) for one in block),
             *_doubts(base, new, setup),
+            *_counted_unlike(base[-1], new[-1]),
             *_of_one_side(cases),
             *(_detectable(results, threshold) if outcome in (Outcome.HOLDS, Outcome.UNCLEAR) else ()),
             *settings[: _FEW_SETTINGS + 1],
@@ -191,7 +193,33 @@ def _verdict(
     if facts["unchanged"]:
         return Outcome.HOLDS, note("compare.same", **facts)
     untestable = facts["untestable"] == facts["total"]
+    if untestable and all(head.origin for head in heads):
+        return Outcome.UNCLEAR, note("compare.pasted", **facts)
     return Outcome.UNCLEAR, note("compare.untestable" if untestable else "compare.inconclusive", **facts)
+
+
+def _shift(results: Frame, threshold: float) -> dict[str, Any]:
+    """Return how many results differ which way, whether or not that is more than noise, and the median change."""
+    speed = results["speed"].drop_nulls()
+    return {
+        "down": int((speed < -threshold).sum()),
+        "up": int((speed > threshold).sum()),
+        "shift": speed.median() or 0.0,
+    }
+
+
+def _counted_unlike(base: Run, new: Run) -> Iterator[Finding]:
+    """Yield what two tools, or two versions of one, count differently in results that both sides have."""
+    told: set[str] = set()
+    for name in base.rows.keys() & new.rows.keys():
+        one, other = base.rows[name].imported, new.rows[name].imported
+        if one is None or other is None or (one.tool, one.version) == (other.tool, other.version):
+            continue
+        before, after = (counted(each.tool, str(each.test or ""), each.version) for each in (one, other))
+        for unlike in differ(before, after) if before is not None and after is not None else ():
+            if unlike.code not in told:
+                told.add(unlike.code)
+                yield unlike
 
 
 def _lost(cases: CaseChanges) -> Iterator[Finding]:

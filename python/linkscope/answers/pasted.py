@@ -41,6 +41,7 @@ _UNTRUE = ("one-gpu", "one-gpu-likely", "above-line", "own-rows", "own-rows-of-a
 """Fingerprints of rates that are none of a link."""
 _USUAL = ("full-links", "twelve-links", "network-card", "pcie", "direct")
 """Fingerprints of a path that is as fast as it can be."""
+_OF_NVLS = ("explain.maybe-nvls", "explain.maybe-nvls-import")
 _DETAILS = ("read-and-written", "both-directions", "step-down", "step-up", "slow-start")
 """Fingerprints that --full says."""
 
@@ -71,7 +72,8 @@ def of_paste(run: Run, answer: Answer, checked: Collection[str]) -> Answer:
     first = [one for one in likely.findings if one.code.partition(".")[2] not in _DETAILS]
     certain = outcome is Outcome.FAILS
     shown = [*odd, *apart, *[one for one in first if not certain or one.level is Level.ERROR][:_SHOWN]]
-    kept = [one for one in answer.findings if one.code != "explain.two-runs"]
+    said = ("explain.two-runs", *(("import.nvls",) if headline.code in _OF_NVLS else ()))
+    kept = [one for one in answer.findings if one.code not in said]
     return replace(
         answer,
         headline=replace(headline, level=Level.NOTE),
@@ -229,7 +231,7 @@ def _tables(readings: Sequence[Reading]) -> Iterator[Table]:
             last[one.series] = one
     tables: defaultdict[tuple[object, ...], list[Reading]] = defaultdict(list)
     for one in last.values():
-        tables[(*one.table, one.size)].append(one)
+        tables[(one.table, one.size)].append(one)
     lines = [line for some in tables.values() for line in _lines(some)]
     if lines:
         frame = polars.DataFrame(lines, infer_schema_length=None)
@@ -240,16 +242,18 @@ def _tables(readings: Sequence[Reading]) -> Iterator[Table]:
         columns += [Column("value", Kind.VALUE, head="measured")]
         columns += [Column("line_gbps", Kind.NUMBER)] if any(line["line_gbps"] for line in lines) else []
         bus = any(one.moves.kind == "collective" and one.rate for one in readings)
-        code = "paste.bus-bandwidths" if bus else "paste.results"
-        alike = len(sizes) == 1 and sizes != {None}
-        facts = {"size": sizes.pop()} if alike else {}
-        yield Table(f"{code}-at" if alike else code, frame, tuple(columns), facts=facts, first=_ROWS)
+        if len(sizes) == 1 and sizes != {None}:
+            facts, codes = {"size": sizes.pop()}, ("paste.results-at", "paste.bus-bandwidths-at")
+        else:
+            facts, codes = {}, ("paste.results", "paste.bus-bandwidths")
+        yield Table(codes[bus], frame, tuple(columns), facts=facts, first=_ROWS)
 
 
 def _lines(some: Sequence[Reading]) -> Iterator[dict[str, object]]:
     together = len(some) > 2 and agree(some)
     for one in some[:1] if together else some:
-        values = sorted(each.seconds if each.rate is None else each.rate for each in (some if together else [one]))
+        shown = some if together else [one]
+        values = sorted((each.seconds or 0.0) if each.rate is None else each.rate for each in shown)
         yield {
             "test": " ".join(word for word in (one.test, one.moves.varies) if word),
             "path": f"{len(some)} paths" if together else one.path,

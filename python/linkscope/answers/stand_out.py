@@ -49,7 +49,7 @@ def _tables(readings: Sequence[Reading]) -> dict[tuple[object, ...], list[Readin
     found: defaultdict[tuple[object, ...], list[Reading]] = defaultdict(list)
     for one in readings:
         if one.rate and one.path and one.moves.kind != "collective":
-            found[(*one.table, one.size)].append(one)
+            found[(one.table, one.size)].append(one)
     return found
 
 
@@ -73,24 +73,24 @@ def _asymmetric(readings: Sequence[Reading]) -> Iterator[Finding]:
     """Yield the pairs of GPUs that are slower one way than back, of each table the farthest apart."""
     for some in _between_gpus(readings):
         ways = {(one.moves.source, one.moves.destination): one for one in some if not one.moves.both}
-        pairs = [(one, ways[back]) for (a, b), one in ways.items() if (back := (b, a)) in ways and a != b]
+        pairs = [(one, ways[end, start]) for (start, end), one in ways.items() if start != end and (end, start) in ways]
         apart = [(one, back) for one, back in pairs if (one.rate or 0.0) < LIKE * (back.rate or 0.0)]
         if apart:
-            worst, back = min(apart, key=lambda pair: (pair[0].rate or 0.0) / (pair[1].rate or 1.0))
-            yield error("paste.asymmetric", path=worst.path, rate=worst.rate, back=back.rate, pairs=len(apart))
+            worst, faster = min(apart, key=lambda pair: (pair[0].rate or 0.0) / (pair[1].rate or 1.0))
+            yield error("paste.asymmetric", path=worst.path, rate=worst.rate, back=faster.rate, pairs=len(apart))
 
 
 def _slower_with_access(readings: Sequence[Reading]) -> Iterator[Finding]:
     """Yield the pairs of GPUs whose copies are slower with peer access than without."""
     off = {
-        (*one.table[2:], one.size, one.path): one.rate or 0.0
+        (one.table[2:], one.size, one.path): one.rate or 0.0
         for one in readings
         if one.moves.kind == "peer" and one.moves.varies == WITHOUT_PEER_ACCESS and not one.moves.both
     }
     slower = [
         (one, without)
         for one in readings
-        if one.rate and (without := off.get((*one.table[2:], one.size, one.path))) and one.rate < LIKE * without
+        if one.rate and (without := off.get((one.table[2:], one.size, one.path))) and one.rate < LIKE * without
     ]
     if slower:
         worst, without = slower[0]

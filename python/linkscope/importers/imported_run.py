@@ -302,13 +302,10 @@ def _highest(output: PeerOutput) -> int:
     """Return the highest number of a GPU that a result names, -1 for none."""
     places = (place for one in output.figures if one.moves for place in (one.moves.source, one.moves.destination))
     found = [int(place.partition(":")[2]) for place in places if place.startswith("gpu:")]
-    many = [min(one.moves.ranks // max(one.moves.hosts, 1), MOST_GPUS) - 1 for one in output.figures if _on_gpus(one)]
-    two = [1 for one in output.figures if one.moves and one.moves.memories == ("device", "device")]
+    moves = [one.moves for one in output.figures if one.moves and one.moves.memories == ("device", "device")]
+    many = [min(one.ranks // max(one.hosts, 1), MOST_GPUS) - 1 for one in moves if one.kind == "collective"]
+    two = [1 for _ in moves]
     return max([*found, *many, *two], default=-1)
-
-
-def _on_gpus(figure: Figure) -> bool:
-    return figure.moves is not None and figure.moves.kind == "collective" and figure.moves.memories[0] == "device"
 
 
 def _has_ranks(paste: Paste) -> bool:

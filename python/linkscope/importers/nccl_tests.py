@@ -87,7 +87,9 @@ def read(source: Source) -> PeerOutput:
 
 
 def _may_be_judged(found: PeerOutput) -> bool:
-    """Whether it has a collective of a size and of GPUs of which it is known what they reach."""
+    """Return whether it has a collective of a size and of GPUs of one host of which it is known what they reach."""
+    if any(figure.moves and figure.moves.hosts > 1 for figure in found.figures):
+        return False
     sizes: dict[str, int] = {}
     for figure in found.figures:
         kind = figure.moves.collective if figure.moves else ""

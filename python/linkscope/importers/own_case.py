@@ -54,6 +54,8 @@ def _case(peer: PeerOutput, figure: Figure, moves: Movement, by_size: bool) -> J
     size = format_bytes(figure.size) if by_size and figure.size is not None else ""
     words = (tool, test, moves.varies, _pair(moves), size.replace(" ", ""))
     flows = list(_flows(figure, moves))
+    spread = moves.kind == "message" or moves.hosts > 1
+    processes = int(figure.facts.get("processes") or (moves.ranks or 2 if spread else 1))
     labels: Json = {"title": test, "figure": _figure(figure, moves, len(flows))}
     if moves.collective and moves.ranks > 1 and figure.unit == SECONDS:
         labels["figures"] = ["latency", "bus"]
@@ -68,7 +70,7 @@ def _case(peer: PeerOutput, figure: Figure, moves: Movement, by_size: bool) -> J
     return {
         **{"id": "/".join(word for word in words if word), "suite": tool, "name": test},
         **{"clock": figure.facts.get("clock", "host"), "cache": "warm", "load": "once"},
-        **({"processes": max(moves.ranks, 1)} if moves.kind in ("collective", "message") else {}),
+        **({"processes": processes} if processes > 1 else {}),
         **{"flows": flows, "labels": labels},
     }
 
@@ -82,17 +84,19 @@ def _figure(figure: Figure, moves: Movement, flows: int) -> str:
 def _flows(figure: Figure, moves: Movement) -> Iterator[Json]:
     """Yield a flow for each direction that the result counts; the members of a collective are one."""
     flow: Json = {"method": moves.method, "bytes": figure.size or 0}
+    variant = {"variant": re.sub(r"[\s,]+", "-", moves.varies)} if moves.varies else {}
     if moves.kind == "collective":
         each = max(moves.ranks // max(moves.hosts, 1), 1)
         memory = moves.memories[0]
         kind, ranks = _PLACES.get(memory, RANK), min(max(moves.ranks, 1), MOST_MEMBERS)
         places = [f"{kind}:{0 if kind == 'numa' else rank % each}" for rank in range(ranks)]
         members = [{"device": place, "memory": memory, "rank": rank} for rank, place in enumerate(places)]
-        parameters = {"collective": moves.collective or UNKNOWN}
+        parameters = {"collective": moves.collective or UNKNOWN, **variant}
         yield {**flow, "executor": members[0]["device"], "members": members, "parameters": parameters}
         return
     source, destination = _ends(moves)
     ends = [{"device": source, "memory": moves.memories[0]}, {"device": destination, "memory": moves.memories[1]}]
+    flow |= {"parameters": variant} if variant else {}
     yield {**flow, "executor": moves.executor or source, "source": ends[0], "destination": ends[1]}
     if moves.both:
         yield {**flow, "executor": destination, "source": ends[1], "destination": ends[0]}

@@ -21,6 +21,7 @@ _ALWAYS = (
         r"(?: - (?!INFO|WARN|DEBUG|ERROR)[\w.]{1,60})?(?:(?: -)? \[?(?:INFO|WARNING|WARN|DEBUG|ERROR)\]?(?: -|:)?)? ?"
     ),
     re.compile(r"[IWEF]\d{4} \d\d:\d\d:\d\d\.\d{1,6} {1,4}\d{1,9} [\w.]{1,60}:\d{1,6}\] ?"),  # glog
+    re.compile(r"\[pod/[\w./-]{1,200}\] ?"),  # kubectl logs --prefix
     re.compile(r"\((?:\w{1,40} )?(?:pid|ip)=[^)]{1,80}\) ?"),  # Ray
 )
 """Prefixes that no tool's own line begins with."""
@@ -73,7 +74,7 @@ def _without(line: str, prefix: re.Pattern[str]) -> str:
 
 def _without_common(lines: Sequence[str], prefix: re.Pattern[str]) -> list[str]:
     matches = [prefix.match(line) if line.strip() else None for line in lines]
-    found = Counter(match.group() for match in matches if match)
+    found = Counter(match.group().strip() for match in matches if match)
     written = sum(bool(line.strip()) for line in lines)
     if written < 3 or sum(found.values()) < _MOST * written or len(found) > min(_FEW, written // 2):
         return list(lines)

@@ -16,7 +16,7 @@ _KINDS = ("-collective", "-schedule")
 _MEMORY = re.compile(r"(.*?)(?: ?\b(from |to |in )(.*))?$")
 """Settings, and the memory that a way is told by: "from pinned to managed"."""
 _OWN = re.compile(r"\bxccl\b")
-_SAID = ("form", "launch", "algorithm", "call")
+_SAID = ("form", "launch", "algorithm", "call", "variant")
 """Settings whose value says enough."""
 
 
