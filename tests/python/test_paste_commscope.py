@@ -158,6 +158,12 @@ def test_rows_of_csv_that_are_not_whole_are_left() -> None:
     assert found.read == {2, 3}
 
 
+def test_a_report_of_nothing_that_moves_says_so() -> None:
+    found = told(report(result("UM_Latency_GPUToGPU/10/0/1/manual_time")))
+    assert not found.figures
+    assert [one.facts["names"] for one in found.findings] == [["UM_Latency_GPUToGPU"]]
+
+
 def test_no_benchmark_of_comm_scopes_is_refused() -> None:
     for text in ("nothing\n", report(result("BM_memcpy/8/0")), "{}"):
         with pytest.raises(LinkscopeError, match="no results"):

@@ -85,6 +85,11 @@ def test_every_row_of_a_log_is_read() -> None:
             ("device", "pageable"),
         ),
         (BW.replace("Bandwidth Test", "Allreduce Latency Test").replace("Bandwidth (MB/s)", "Avg Latency(us)"), DEVICE),
+        (
+            f"$ mpirun -np 2 python3 run.py --benchmark bw --buffer cupy\n# OMB Python MPI Bandwidth Test\n{ROWS}",
+            DEVICE,
+        ),
+        (f"$ mpirun -np 2 python3 run.py --benchmark bw\n# OMB Python MPI Bandwidth Test\n{ROWS}", UNSAID),
         (f"Using device *cpu* with *gloo* backend\n# OMB Python MPI Bandwidth Test\n{ROWS}", HOST),
     ],
 )

@@ -63,6 +63,10 @@ _MEMORIES = {
     "D": "device",
     "M": "managed",
 }
+_BUFFERS_OF_PYTHON = {
+    **dict.fromkeys(("numpy", "bytearray"), "pageable"),
+    **dict.fromkeys(("cupy", "pycuda", "numba"), "device"),
+}
 _KNOWN = {one.name: one for one in (*OSU_MESSAGES, *OSU_COLLECTIVES)}
 _WHERE = "OSU does not print where its processes ran: the case's first place is taken"
 
@@ -196,7 +200,7 @@ def _untitled(said: _OsuPreamble, columns: Sequence[str] = ()) -> OsuTest:
     """Return the test of a table without a title: by the program's name, else by what its columns hold."""
     command = said.command
     if command is not None:
-        program = command.program if command.program != "run.py" else f"osu_{command.value('--benchmark', '-b')}"
+        program = command.program if command.program != "run.py" else f"osu_{command.value('--benchmark')}"
         return started(program[:40])
     kind = "bw" if any("MB/s" in column for column in columns) else "latency"
     return OsuTest(f"osu_{kind}, untitled", "NCCL" if said.using else "MPI")
@@ -298,6 +302,8 @@ def _memories(table: _OsuTable) -> tuple[str, str]:
         return said.memories
     if said.torch[0]:
         return ({"cpu": "pageable", "cuda": "device"}.get(said.torch[0], UNKNOWN),) * 2
+    if said.command and said.command.program == "run.py":
+        return (_BUFFERS_OF_PYTHON.get(said.command.value("--buffer"), UNKNOWN),) * 2
     letters = [word[0] for word in said.command.words if re.fullmatch("[DHM][DH]?", word)] if said.command else []
     if len(letters) > 1 and not test.collective:
         return _MEMORIES[letters[-2]], _MEMORIES[letters[-1]]
