@@ -9,6 +9,7 @@ import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
+from tools.pastes.parts import PAGE, answer, pastes
 from tools.performance.figures import Figures
 from tools.performance.page import peers_table
 
@@ -39,8 +40,15 @@ def _show() -> str:
     return "\n".join(["```", *lines, "```", ""])
 
 
+def _paste() -> str:
+    """A paste and its answer: the second of docs/from-other-tools.md."""
+    paste = pastes(PAGE.read_text(encoding="utf-8"))[1]
+    _, _, answered = answer(paste).partition("\n")
+    return f"```\n$ cat paste.txt\n{paste}{answered}"
+
+
 def _peers() -> str:
     return peers_table(Figures.load())
 
 
-PARTS: Mapping[str, Callable[[], str]] = {"show": _show, "peers": _peers}
+PARTS: Mapping[str, Callable[[], str]] = {"show": _show, "paste": _paste, "peers": _peers}

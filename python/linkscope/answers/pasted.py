@@ -69,7 +69,9 @@ def of_paste(run: Run, answer: Answer, checked: Collection[str]) -> Answer:
     apart = stand_out(readings, [one for one in readings if one.row.id not in checked])
     likely = _likely(run, readings)
     outcome, headline = _verdict(run, answer, checked, readings, wrong, [*odd, *apart], likely)
-    first = [one for one in likely.findings if one.code.partition(".")[2] not in _DETAILS]
+    told = {one.code for one in answer.findings}
+    doubles = ("links",) if "explain.likely-links-down" in told else ()
+    first = [one for one in likely.findings if one.code.partition(".")[2] not in (*_DETAILS, *doubles)]
     certain = outcome is Outcome.FAILS
     shown = [*odd, *apart, *[one for one in first if not certain or one.level is Level.ERROR][:_SHOWN]]
     said = ("explain.two-runs", *(("import.nvls",) if headline.code in _OF_NVLS else ()))
