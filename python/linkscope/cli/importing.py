@@ -9,6 +9,7 @@ from rich.console import Console
 
 from linkscope.answers.questions import ask
 from linkscope.errors import LinkscopeError
+from linkscope.figures.run import Run
 from linkscope.importers.imported_run import Wanted, import_file
 from linkscope.importers.peer_output import NVLS
 from linkscope.launch.run import RUNS
@@ -32,7 +33,7 @@ def wanted(
 def take(path: Path, output: Path | None, wanted: Wanted, command: Sequence[str], console: Console) -> int:
     """Writes the run file, says what is in it, and returns the exit code 0. Raises LinkscopeError."""
     found = import_file(path, output or RUNS / f"{path.stem}.jsonl", wanted, command)
-    for notice in map(sentence, found.findings):
+    for notice in map(sentence, Run(found).printed):
         console.print(notice, highlight=False, markup=False, soft_wrap=True)
     ok = len(found.with_status("ok"))
     origin = found.header["origin"]
@@ -44,7 +45,7 @@ def take(path: Path, output: Path | None, wanted: Wanted, command: Sequence[str]
         soft_wrap=True,
     )
     explained = ask("explain", found).headline
-    if explained.code == "explain.no-links":
+    if explained.code == "paste.no-reference":
         for line in (sentence(explained), *(f"  {command}" for command in commands(explained))):
             console.print(line, highlight=False, markup=False, soft_wrap=True)
     return 0

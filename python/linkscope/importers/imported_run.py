@@ -21,9 +21,11 @@ from linkscope.importers.outcome import outcome, sequence_of, sized
 from linkscope.importers.own_case import RANK, own_cases
 from linkscope.importers.peer_output import (
     GBPS,
+    HOST_CLOCK,
     MOST_GPUS,
     NVLS,
     UNKNOWN,
+    WITHOUT_PEER_ACCESS,
     Figure,
     Gpu,
     Movement,
@@ -69,11 +71,10 @@ def import_file(path: Path, output: Path, wanted: Wanted, command: Sequence[str]
     if not any(one.figures or one.not_run for one in paste.outputs):
         stopped = next((sentence(one) for output in paste.outputs for one in output.findings), "it holds no results")
         raise LinkscopeError(f"{path}: {stopped}")
-    records, findings = _records(paste, wanted, command)
+    records = _records(paste, wanted, command)
     output.parent.mkdir(parents=True, exist_ok=True)
     write_whole(output, "".join(line.decode() + "\n" for line in _lines(records)))
-    run = RunFile.read(output)
-    return replace(run, findings=(*findings, *run.findings))
+    return RunFile.read(output)
 
 
 def pasted(paths: Sequence[Path], wanted: Wanted | None = None) -> RunFile:
@@ -85,8 +86,7 @@ def pasted(paths: Sequence[Path], wanted: Wanted | None = None) -> RunFile:
     sources = [Source.read(path, wanted.processes, wanted.nvls) for path in paths]
     text = "\n".join(source.text for source in sources)
     paste = importers.read(replace(sources[0], text=text), wanted.format)
-    records, _ = _records(paste, wanted, ())
-    return RunFile.of_lines(paths[0], _lines(records))
+    return RunFile.of_lines(paths[0], _lines(_records(paste, wanted, ())))
 
 
 def _lines(records: Iterable[Json]) -> Iterator[bytes]:
@@ -94,8 +94,8 @@ def _lines(records: Iterable[Json]) -> Iterator[bytes]:
         yield json.dumps(record, separators=(",", ":"), allow_nan=False).encode()
 
 
-def _records(paste: Paste, wanted: Wanted, command: Sequence[str]) -> tuple[list[Json], list[Finding]]:
-    """Return the header and the rows of a paste, and what a user should know of them. Raises LinkscopeError."""
+def _records(paste: Paste, wanted: Wanted, command: Sequence[str]) -> list[Json]:
+    """Return the header, which has what a user should know of the paste, and the rows. Raises LinkscopeError."""
     path = paste.source.path
     notes = {text for output in paste.outputs for one in output.figures for text in one.notes}
     if wanted.nvls is not None and NVLS[wanted.nvls] not in notes:
@@ -105,14 +105,16 @@ def _records(paste: Paste, wanted: Wanted, command: Sequence[str]) -> tuple[list
     told: list[Finding] = []
     for peer in paste.outputs:
         own, findings = _rows(peer, node, wanted)
-        rows += own
+        rows += _told_apart(own, rows)
         told += findings
-    rows = _once(rows)
+    incomplete = next((one for one in told if one.code == "import.incomplete"), None)
+    if incomplete is not None and not any(row["status"] == "ok" for row in rows):
+        raise LinkscopeError(f"{path}: {sentence(incomplete)}")
     if paste.unread:
         shown = " ".join(paste.source.lines[paste.unread[0] - 1].split())[:MOST_QUOTED]
         told.append(warning("import.unread", rows=len(paste.unread), number=paste.unread[0], line=shown))
     printed = [one for peer in paste.outputs for one in peer.findings]
-    return [_header(paste, wanted, node, [row["id"] for row in rows], command, [*printed, *told]), *rows], told
+    return [_header(paste, wanted, node, [row["id"] for row in rows], command, [*printed, *told]), *rows]
 
 
 def _rows(peer: PeerOutput, node: Node, wanted: Wanted) -> tuple[list[Json], list[Finding]]:
@@ -144,16 +146,17 @@ def _rows(peer: PeerOutput, node: Node, wanted: Wanted) -> tuple[list[Json], lis
 
 def _is_known(moves: Movement) -> bool:
     """Return whether a case of a suite can be meant: none lies on several hosts, and each names its memory."""
-    return moves.hosts == 1 and UNKNOWN not in moves.memories and not moves.varies
+    variants = set(moves.varies.split(", ")) - {"", WITHOUT_PEER_ACCESS, HOST_CLOCK}
+    return moves.hosts == 1 and UNKNOWN not in moves.memories and not variants
 
 
 def _own_row(peer: PeerOutput, case: Json, figure: Figure) -> Json:
     found = outcome(case, {0: figure})
     row = _start(peer, case, figure.test, "ok", figure)
     hosts = figure.moves.hosts if figure.moves else 1
-    if hosts > 1 and figure.moves:
-        each = max(figure.moves.ranks // hosts, 1)
-        row["hosts"] = [f"host {rank // each}" for rank in range(figure.moves.ranks)]
+    if hosts > 1:
+        processes = case.get("processes", 1)
+        row["hosts"] = [f"host {process * hosts // processes}" for process in range(processes)]
     return {**row, **(found or {})}
 
 
@@ -171,6 +174,17 @@ def _row(peer: PeerOutput, match: Match, known: Mapping[str, Json]) -> Json | No
 def _once(rows: Sequence[Json]) -> list[Json]:
     """Without those whose id stands there already: two of a tool's tests may measure one case of the run beside."""
     return list({row["id"]: row for row in reversed(rows)}.values())[::-1]
+
+
+def _told_apart(rows: Sequence[Json], others: Sequence[Json]) -> Iterator[Json]:
+    """Yield rows with the tool's name in ids that ``others``, another tool's rows of one paste, have."""
+    have = {row["id"] for row in others}
+    for row in rows:
+        if row["id"] in have:
+            name = f"{row['id']}/{row['origin']['tool']}"
+            yield {**row, "id": name, "case": {**row["case"], "id": name}}
+        else:
+            yield row
 
 
 def _lacking(
@@ -208,7 +222,7 @@ def _not_run(
 
 
 def _start(peer: PeerOutput, case: Json, test: str, status: str, figure: Figure | None = None) -> Json:
-    origin: Json = {"tool": peer.tool, "version": peer.version, "test": test.removeprefix(f"{peer.tool} ")}
+    origin: Json = {"tool": peer.tool, "version": peer.version, "test": peer.own_name(test)}
     if figure is not None and figure.moves is not None:
         origin |= {"moves": asdict(figure.moves), "value": figure.value.median, "unit": figure.unit}
     return {"record": "row", "id": case["id"], "status": status, "modelled": False, "origin": origin, "case": case}
@@ -304,7 +318,7 @@ def _highest(output: PeerOutput) -> int:
     found = [int(place.partition(":")[2]) for place in places if place.startswith("gpu:")]
     moves = [one.moves for one in output.figures if one.moves and one.moves.memories == ("device", "device")]
     many = [min(one.ranks // max(one.hosts, 1), MOST_GPUS) - 1 for one in moves if one.kind == "collective"]
-    two = [1 for _ in moves]
+    two = [1 for one in moves if one.kind in ("message", "peer") or (one.kind == "collective" and not one.ranks)]
     return max([*found, *many, *two], default=-1)
 
 

@@ -7,7 +7,7 @@ one rank's share, then time, algorithm and bus bandwidth and wrong values, out o
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from linkscope.importers import nccl_reports
@@ -183,16 +183,25 @@ def _points(line: int, text: str, per_second: float, even: bool) -> Iterator[Hal
         cells.append(word)
     root = -1
     has_root = len(cells) > 3 and re.fullmatch(r"-?\d{1,6}", cells[0]) is not None
-    if has_root and (not even or _agree(int(match[1]), cells[1], cells[2], cells[3], per_second, even)):
+    if has_root and (
+        not even or _is_left_out(cells[1:]) or _agree(int(match[1]), cells[1], cells[2], cells[3], per_second, even)
+    ):
         root = int(cells.pop(0))
     width = 8 if len(cells) == 16 else 3 if len(cells) == 6 else 4  # with -I each half has four statistics more
     for place, start in enumerate(range(0, len(cells) - 2, width)):
         time, algorithm, bus, *wrongs = cells[start : start + min(width, 4)]
+        if _is_left_out(cells[start:]):
+            continue
         if place > 1 or not _agree(int(match[1]), time, algorithm, bus, per_second, even):
             return
         wrong = wrongs[0] if wrongs else ""
         point = HalfRow(line, int(match[1]), match[3], time, wrong, int(match[2]), match[4] or "", root, place == 1)
         yield replace(point, rates=(algorithm, bus))
+
+
+def _is_left_out(cells: Sequence[str]) -> bool:
+    """Return whether a half of a row holds nothing, as where linkscope has measured the other half alone."""
+    return list(cells[:3]) == ["N/A"] * 3
 
 
 def _agree(size: int, time: str, algorithm: str, bus: str, per_second: float, even: bool) -> bool:

@@ -21,6 +21,13 @@ _ENDS = {
 RANK = "rank"
 """The kind of place of a buffer that a rank has somewhere."""
 _PLACES = {"device": "gpu", "managed": "gpu", "pinned": "numa", "pageable": "numa"}
+_KNOWN: dict[str, Json] = {
+    "in place": {"in_place": "yes"},
+    **{name: {"type": of} for name, of in (("half", "float16"), ("bfloat16", "bfloat16"), ("int32", "int32"))},
+}
+"""What tools vary that linkscope has a parameter for."""
+_CALLS = ("form", "launch", "recorded")
+"""Facts of how a collective is called, which are parameters of its case."""
 MOST_MEMBERS = 1024
 
 
@@ -49,13 +56,13 @@ def _pair(moves: Movement) -> str:
 
 
 def _case(peer: PeerOutput, figure: Figure, moves: Movement, by_size: bool) -> Json:
-    test = figure.test.removeprefix(f"{peer.tool} ")
+    test = peer.own_name(figure.test)
     tool = re.sub(r"[^a-z0-9]+", "-", peer.tool.lower()).strip("-")
     size = format_bytes(figure.size) if by_size and figure.size is not None else ""
     words = (tool, test, moves.varies, _pair(moves), size.replace(" ", ""))
-    flows = list(_flows(figure, moves))
     spread = moves.kind == "message" or moves.hosts > 1
     processes = int(figure.facts.get("processes") or (moves.ranks or 2 if spread else 1))
+    flows = list(_flows(figure, moves, processes))
     labels: Json = {"title": test, "figure": _figure(figure, moves, len(flows))}
     if moves.collective and moves.ranks > 1 and figure.unit == SECONDS:
         labels["figures"] = ["latency", "bus"]
@@ -81,22 +88,34 @@ def _figure(figure: Figure, moves: Movement, flows: int) -> str:
     return "sum" if flows > 1 else "first"
 
 
-def _flows(figure: Figure, moves: Movement) -> Iterator[Json]:
+def _settings(moves: Movement) -> Json:
+    """Return what tells a result's series from others of its test, in linkscope's parameters where it has them."""
+    words = [word for word in moves.varies.split(", ") if word]
+    rest = "-".join("-".join(word.split()) for word in words if word not in _KNOWN)
+    known = {name: value for word in words if word in _KNOWN for name, value in _KNOWN[word].items()}
+    return {**known, **({"variant": rest} if rest else {})}
+
+
+def _flows(figure: Figure, moves: Movement, processes: int) -> Iterator[Json]:
     """Yield a flow for each direction that the result counts; the members of a collective are one."""
     flow: Json = {"method": moves.method, "bytes": figure.size or 0}
-    variant = {"variant": re.sub(r"[\s,]+", "-", moves.varies)} if moves.varies else {}
+    settings = _settings(moves)
     if moves.kind == "collective":
         each = max(moves.ranks // max(moves.hosts, 1), 1)
         memory = moves.memories[0]
         kind, ranks = _PLACES.get(memory, RANK), min(max(moves.ranks, 1), MOST_MEMBERS)
         places = [f"{kind}:{0 if kind == 'numa' else rank % each}" for rank in range(ranks)]
-        members = [{"device": place, "memory": memory, "rank": rank} for rank, place in enumerate(places)]
-        parameters = {"collective": moves.collective or UNKNOWN, **variant}
+        of_rank = [rank * processes // ranks for rank in range(ranks)]
+        members = [
+            {"device": place, "memory": memory, "rank": rank} for rank, place in zip(of_rank, places, strict=True)
+        ]
+        calls = {name: figure.facts[name] for name in _CALLS if figure.facts.get(name)}
+        parameters = {"collective": moves.collective or UNKNOWN, **calls, **settings}
         yield {**flow, "executor": members[0]["device"], "members": members, "parameters": parameters}
         return
     source, destination = _ends(moves)
     ends = [{"device": source, "memory": moves.memories[0]}, {"device": destination, "memory": moves.memories[1]}]
-    flow |= {"parameters": variant} if variant else {}
+    flow |= {"parameters": settings} if settings else {}
     yield {**flow, "executor": moves.executor or source, "source": ends[0], "destination": ends[1]}
     if moves.both:
         yield {**flow, "executor": destination, "source": ends[1], "destination": ends[0]}

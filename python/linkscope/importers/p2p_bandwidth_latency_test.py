@@ -13,9 +13,11 @@ from dataclasses import dataclass, field, replace
 from linkscope.importers.matrices import Cell, Matrix, head_of
 from linkscope.importers.peer_output import (
     GBPS,
+    HOST_CLOCK,
     LARGEST,
     MOST_GPUS,
     SECONDS,
+    WITHOUT_PEER_ACCESS,
     Figure,
     Gpu,
     Movement,
@@ -173,7 +175,7 @@ def _figure(found: _Read, title: _Title, clock: str, cell: Cell, value: float) -
         facts["side"] = "pull" if title.reads else "push"
     if latency:
         facts["clock"] = "host" if clock == "CPU" else "device"
-    varies = [*(["peer access off"] if title.peers == "off" else []), *(["host clock"] if clock == "CPU" else [])]
+    varies = [*([WITHOUT_PEER_ACCESS] if title.peers == "off" else []), *([HOST_CLOCK] if clock == "CPU" else [])]
     method = found.method if kernel else "copy-engine"
     moves = Movement("peer", method, source, destination, here, ("device", "device"), varies=", ".join(varies))
     if local:

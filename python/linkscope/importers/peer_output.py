@@ -49,6 +49,8 @@ HOST_MEMORIES = ("pinned", "pageable")
 """What ``Movement.memories`` says of buffers in host memory."""
 WITHOUT_PEER_ACCESS = "peer access off"
 """What ``Movement.varies`` says of copies between GPUs through the host, as a tool was told."""
+HOST_CLOCK = "host clock"
+"""What ``Movement.varies`` says of times that the CPU took beside those that the GPU took. Suites tell both apart."""
 
 
 @dataclass(frozen=True)
@@ -152,6 +154,10 @@ class PeerOutput:
     def name(self) -> str:
         """Such as "nvbandwidth 0.8"."""
         return f"{self.tool} {self.version}".rstrip()
+
+    def own_name(self, test: str) -> str:
+        """Return the name of a test without its tool's: rccl-tests has the tests of nccl-tests."""
+        return test.removeprefix(f"{self.tool} ").removeprefix("nccl-tests ")
 
 
 NVLS = {

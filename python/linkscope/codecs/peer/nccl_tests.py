@@ -25,8 +25,10 @@ _HEADINGS = (
 
 
 def takes(case: Json) -> bool:
-    """Return whether it is a collective of NCCL or RCCL, or a ring of its messages, timed over many calls in a row."""
-    return case["clock"] == "batch" and _kind(case) in NCCL_PROGRAMS and _type(case) in _TYPES
+    """Return whether it is a collective of NCCL or RCCL, or a ring of its messages, timed over many calls in a row; an
+    import's of a type or operation that linkscope does not have is none."""
+    known = _type(case) in _TYPES and "variant" not in _parameters(case)
+    return case["clock"] == "batch" and _kind(case) in NCCL_PROGRAMS and known
 
 
 def alike(case: Json) -> bool:
@@ -83,7 +85,8 @@ def _way(row: Row) -> tuple[str, ...]:
     """Return what the lines of one table share: in place and out of place stand side by side."""
     told = sorted(f"{name}={value}" for name, value in _parameters(row.case).items() if name != "in_place")
     members = [f"{end['device']} {end['memory']} {end.get('rank', 0)}" for end in _members(row)]
-    return (row.suite, row.name, *told, *members, *(f"{k}={v}" for k, v in row.environment.items()))
+    test = (row.imported.tool, str(row.imported.test)) if row.imported else (row.suite, row.name)
+    return (*test, *told, *members, *(f"{k}={v}" for k, v in row.environment.items()))
 
 
 def _table(run: Run, rows: Sequence[Row]) -> Iterator[str]:
