@@ -42,7 +42,7 @@ def draw(node: Node, found: Reached | None = None, *, titled: bool = True) -> Pi
         *(_header(node, width) if titled else ()),
         f'<g transform="translate({(width - layout.width) / 2:.1f} 0)">',
         *(_draw_line(line, styles) for line in sorted(lines, key=lambda line: styles.width(line.link))),
-        *(_draw_box(device, layout.boxes[device.id], styles) for device in node.devices),
+        *(_draw_box(one, layout.boxes[one.id], styles) for one in node.devices if one.id in layout.boxes),
         *_labels(lines, layout, styles),
         "</g>",
         *legend,
