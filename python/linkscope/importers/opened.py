@@ -9,6 +9,8 @@ from linkscope.results.run_file import RunFile
 
 _HEADER = b'{"record"'
 """How run files begin; `linkscope` writes their header first."""
+_INSPECTOR = b'{"header"'
+"""How the only other tool's files begin whose names end in .jsonl as run files' do: NCCL Inspector's."""
 _STANDARD_INPUT = Path("-")
 
 
@@ -30,11 +32,13 @@ def is_paste(path: Path) -> bool:
     """Return whether a file is none of linkscope's; one that cannot be read, or is empty, is none of another tool's."""
     if path == _STANDARD_INPUT:
         return True
-    if path.suffix == ".jsonl" or not path.is_file():
+    if not path.is_file():
         return False
     try:
         with path.open("rb") as stream:
             start = stream.read(1 << 12).lstrip()
     except OSError:
         return False
+    if path.suffix == ".jsonl":
+        return start.startswith(_INSPECTOR)
     return bool(start) and not start.startswith(_HEADER)
