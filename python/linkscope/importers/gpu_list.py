@@ -1,5 +1,5 @@
-"""The GPUs of a node, as `nvidia-smi -L`, nvidia-smi's own table, `rocm-smi --showproductname` and `amd-smi static` name
-them. It holds no results: pasted beside them it says which GPUs they are of."""
+"""The GPUs of a node, as `nvidia-smi -L`, nvidia-smi's own table, `rocm-smi --showproductname` and `amd-smi static`
+name them. It holds no results: pasted beside them it says which GPUs they are of."""
 
 from __future__ import annotations
 

@@ -184,7 +184,8 @@ class TopologyRecord(Struct):
 class OriginRecord(Struct):
     """Another tool whose output a figure was imported from. ``test``: its own name of what it measured. ``versions``:
     of libraries and drivers. ``moves``: of a result, what it moves (importers/peer_output.Movement), with ``value`` in
-    ``unit`` as the tool printed it. ``findings``: of a file, what the tools printed besides. ``topology``: of a file, how it says that devices are joined."""
+    ``unit`` as the tool printed it. ``findings``: of a file, what the tools printed besides. ``topology``: of a file,
+    how it says that devices are joined."""
 
     tool: Word
     version: Word
