@@ -18,10 +18,9 @@ from linkscope.answers.show_details import reason_of
 from linkscope.documents.yaml_file import read_yaml
 from linkscope.figures.columns import RATE, TIME
 from linkscope.figures.run import Run
-from linkscope.machine.described import is_packaged, load_machine, machines_with
+from linkscope.machine.described import is_packaged
 from linkscope.messages.finding import Finding, error, note
 from linkscope.messages.methods import method_name
-from linkscope.results.row import origin_name
 
 _NUMBER = re.compile(r"\d+")
 _STUDIES = Path(__file__).resolve().parents[1] / "studies"
@@ -80,8 +79,6 @@ def skipped_cases(run: Run) -> Iterator[Finding]:
 def no_verdict(run: Run, by_peers: Sequence[Line], left_out: Mapping[str, int]) -> Finding:
     """Return why nothing of a run has a reference; the message has commands that lead on."""
     reasons = set(left_out)
-    if origin_name(run.header) and not run.node.links and reasons & {"no-links", "processes"}:
-        return note("explain.no-links", machine=_machine(run))
     if by_peers:
         spread = max(abs(missing(line)) for line in by_peers)
         return note("explain.peers-only", results=len(by_peers), spread=spread)
@@ -95,15 +92,6 @@ def no_verdict(run: Run, by_peers: Sequence[Line], left_out: Mapping[str, int]) 
         least = collectives_known_from(run)
         return note("explain.no-messages") if least is None else note("explain.no-sizes", least=least)
     return note("explain.no-large", least=SATURATED, path=str(run.path))
-
-
-def _machine(run: Run) -> str:
-    """Return the machine model whose GPUs an import may be of, or NAME; all of them where only collectives were run."""
-    gpus = [gpu.name for gpu in run.node.of_kind("gpu")]
-    found = machines_with(gpus) if all(gpus) else ()
-    of_all = all("members" in row.case["flows"][0] for row in run.file.with_status("ok"))
-    fits = (name for name in found if not of_all or len(load_machine(name).of_kind("gpu")) == len(gpus))
-    return next(fits, "NAME")
 
 
 def model_headline(run: Run, known: Sequence[Line]) -> Finding:

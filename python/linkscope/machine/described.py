@@ -7,8 +7,6 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections import Counter
-from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -41,15 +39,6 @@ def load_machine(name_or_path: str) -> Node:
     unreadable file, and a file that holds other than it may or contradicts itself.
     """
     return _read(_path(name_or_path))
-
-
-def machines_with(gpus: Sequence[str]) -> tuple[str, ...]:
-    """Names of those that come with linkscope and have at least these GPUs, by their models; those with no others
-    first. None of no GPUs."""
-    nodes = map(load_machine, machine_names() if gpus else ())
-    found = [(node, Counter(gpu.name for gpu in node.of_kind("gpu"))) for node in nodes]
-    such = [(have.total() > len(gpus), node.name) for node, have in found if Counter(gpus) <= have]
-    return tuple(name for _, name in sorted(such))
 
 
 def machine_sources(name_or_path: str) -> tuple[dict[str, str], dict[str, str]]:
