@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from pathlib import Path
 
 import pytest
@@ -124,15 +123,6 @@ def test_weights_tell_what_types_would() -> None:
 def test_no_row_is_an_error_of_one_line() -> None:
     with pytest.raises(LinkscopeError, match="no row says"):
         of("GPU0 GPU1\n")
-
-
-def test_ten_thousand_lines_take_no_time() -> None:
-    text = "GPU0 X NV18\nGPU1 NV18 X\n" + "node001 rank 3: 12.5 GB/s SYS NODE PIX\n" * 10_000
-    source = Source(Path("paste"), text)
-    begun = time.perf_counter()
-    assert recognises(source.text)
-    assert len(read(source).gpus) == 2
-    assert time.perf_counter() - begun < 1
 
 
 def test_a_gpu_without_links_is_out_of_the_fabric() -> None:

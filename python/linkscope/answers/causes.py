@@ -181,10 +181,12 @@ _CHECKS: Mapping[str, Mapping[str, tuple[str, ...]]] = {
     "explain.slow-library": {"": ("explain.check-library",)},
     "explain.unchecked-links": {"": ("explain.check-links",)},
     "peer": _LINKS,
+    "peer-pcie": {"": ("explain.check-acs", "explain.check-iommu")},
     "host": _PCIE,
     "local": {"nvidia": ("explain.check-memory",), "amd": ("explain.check-amd-clock",)},
 }
-"""Cause, or kind of path where the cause is unknown -> vendor ("": any) -> what to look at."""
+"""Cause, or kind of path where the cause is unknown ("peer-pcie": between GPUs without links of their own) -> vendor
+("": any) -> what to look at."""
 
 
 def clocks(around: RunSurroundings, cause: Finding) -> Iterator[Finding]:

@@ -205,7 +205,10 @@ def _grounds(found: Explained, problem: Slowdown) -> Iterator[Finding]:
         yield note("explain.evidence-skipped", skipped=len(problem.cause.results))
     if len(found.problems) == 1 and len(problem.where) == 1 and problem.where[0] in found.around.gpus:
         yield from _not_it(found, problem.where[0], problem.kinds)
-    yield from checks(found.around, problem.cause, problem.kinds[0])
+    over_pcie = bool(problem.lines) and all(str(line["link"]).startswith("pcie") for line in problem.lines)
+    yield from checks(
+        found.around, problem.cause, "peer-pcie" if over_pcie and "peer" in problem.kinds else problem.kinds[0]
+    )
 
 
 def _counts(found: Explained, slow: Sequence[Line]) -> dict[str, int]:

@@ -118,7 +118,8 @@ def _frame(lines: Sequence[Line], library: str, full: bool = False) -> polars.Da
         alike = line["kind"] == "collective" and not full and len(ways[line["movement"], line["method"]]) == 1
         way = line["method"] if alike else line["way"]
         name = method_name(way, library) if line["unit"] == RATE else line["method"]
-        names.append(" ".join([name, *(word.partition("=")[2] for word in own)]))
+        said = [word.partition("=")[2] if (known := named("setting", word)) == word else known for word in own]
+        names.append(" ".join([name, *said]))
     marks = [{"fails": "!", "unclear": "?"}.get(line["outcome"], "") for line in lines]
     frame = polars.DataFrame([{name: line[name] for name in _KEPT} for line in lines], infer_schema_length=None)
     return frame.with_columns(polars.Series("name", names), polars.Series("mark", marks))

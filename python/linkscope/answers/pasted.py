@@ -41,7 +41,7 @@ _UNTRUE = ("one-gpu", "one-gpu-likely", "above-line", "own-rows", "own-rows-of-a
 """Fingerprints of rates that are none of a link."""
 _USUAL = ("full-links", "twelve-links", "network-card", "pcie", "direct")
 """Fingerprints of a path that is as fast as it can be."""
-_OF_NVLS = ("explain.maybe-nvls", "explain.maybe-nvls-import")
+_COLD = "import.cold"
 _DETAILS = ("read-and-written", "both-directions", "step-down", "step-up", "slow-start")
 """Fingerprints that --full says."""
 
@@ -74,14 +74,16 @@ def of_paste(run: Run, answer: Answer, checked: Collection[str]) -> Answer:
     first = [one for one in likely.findings if one.code.partition(".")[2] not in (*_DETAILS, *doubles)]
     certain = outcome is Outcome.FAILS
     shown = [*odd, *apart, *[one for one in first if not certain or one.level is Level.ERROR][:_SHOWN]]
-    said = ("explain.two-runs", *(("import.nvls",) if headline.code in _OF_NVLS else ()))
-    kept = [one for one in answer.findings if one.code not in said]
+    kept = [one for one in answer.findings if one.code != "explain.two-runs"]
+    if headline.code == _COLD:
+        kept = [one for one in kept if not one.code.startswith("explain.")]
     return replace(
         answer,
         headline=replace(headline, level=Level.NOTE),
         outcome=outcome,
         findings=tuple(one for one in (*shown, *kept) if not _says(headline, one)),
-        tables=answer.tables if checked else tuple(_tables(readings)),
+        tables=answer.tables if checked and headline.code != _COLD else tuple(_tables(readings)),
+        next=answer.next if outcome is answer.outcome else (),
         details=(*answer.details, *(one for one in likely.findings if one not in shown)),
     )
 
@@ -101,6 +103,9 @@ def _verdict(
     untrue = likely.named(_UNTRUE)
     if wrong:
         return Outcome.FAILS, wrong[0]
+    cold = next((one for one in run.printed if one.code == _COLD), None)
+    if cold is not None and answer.outcome is not Outcome.HOLDS:
+        return Outcome.UNTESTED, cold
     if untrue and answer.outcome is not Outcome.FAILS:
         return Outcome.UNCLEAR, untrue[0]
     if answer.outcome is Outcome.FAILS or (checked and not faults and answer.outcome is not Outcome.UNTESTED):
@@ -114,9 +119,9 @@ def _verdict(
         return several
     if likely.tables and likely.usual == likely.tables and agree(readings):
         return Outcome.HOLDS, note("paste.usual", results=len(readings))
-    if likely.findings:
+    if any(one.code.partition(".")[2] not in _DETAILS for one in likely.findings):
         return Outcome.UNTESTED, note("paste.likely-only", results=len(readings))
-    return Outcome.UNTESTED, _unsettled(readings)
+    return Outcome.UNTESTED, _unsettled(run, readings)
 
 
 def _says(headline: Finding, finding: Finding) -> bool:
@@ -139,7 +144,7 @@ def _over_hosts(run: Run, readings: Sequence[Reading]) -> tuple[Outcome, Finding
     return Outcome.UNTESTED, note("paste.several-hosts", **facts)
 
 
-def _unsettled(readings: Sequence[Reading]) -> Finding:
+def _unsettled(run: Run, readings: Sequence[Reading]) -> Finding:
     """Return why nothing could be checked; the message says what would settle it."""
     if all(one.moves.kind == "collective" and 0 < one.size < _SATURATED for one in readings):
         return note("paste.small", largest=max(one.size for one in readings))
@@ -150,6 +155,9 @@ def _unsettled(readings: Sequence[Reading]) -> Finding:
         return note("paste.opposed", rate=least.rate or 0.0, line=least.line_gbps or 0.0, results=len(readings))
     if all(UNKNOWN in one.moves.memories for one in readings):
         return note("paste.unknown-memory", results=len(readings))
+    gpus = run.node.of_kind("gpu")
+    if gpus and gpus[0].name and run.node.links:
+        return note("paste.no-data", results=len(readings), gpus=gpus[0].name)
     return note("paste.no-reference", results=len(readings))
 
 

@@ -169,7 +169,7 @@ def _unknown_peers(around: RunSurroundings, slow: Sequence[Line], lines: Sequenc
         hit = [line for line in left if set(line["gpus"]) == set(pair) and (back or _both(line) or _ends(line) == pair)]
         # A link to a GPU switch that is down slows more than one pair.
         direct = len(_gpus(lines)) == 2 or not set(pair) & _switched(around)
-        cause = (_likely_links(hit) if direct else None) or error("explain.unknown")
+        cause = (_likely_links(hit) if direct else None) or _likely_pcie(hit) or error("explain.unknown")
         found.append(_problem((("<>" if back else ">").join(pair),), cause, hit, ""))
         left = _without(left, hit)
     return found
@@ -206,7 +206,7 @@ def _likely_links(slow: Sequence[Line]) -> Finding | None:
     ]
     bundles = {(line["lanes"], line["link"]) for line in slow if line["kind"] == "peer" and line["unit"] == RATE}
     built, link = bundles.pop() if len(bundles) == 1 else (None, "")
-    if not built or built < 2 or _late(slow):
+    if not built or built < 2 or link.startswith("pcie") or _late(slow):
         return None
     down = [share * built for share in losses]
     whole = round(down[0])

@@ -104,7 +104,7 @@ def _transfers(run: Run, frame: polars.DataFrame) -> Iterator[Line]:
         if way is None:
             continue
         gpu = next(iter(way["gpus"]), source)
-        plain = way["hops"] <= 1 and not parameters and name not in other
+        plain = way["hops"] <= 1 and (not parameters or bool(origin)) and name not in other
         entry = f"{_entry(way['kind'], source, destination, executor)}{'+both' if directions == 2 else ''}"
         known = _expected(run.node.device(gpu).name, way["link"], entry, method) if plain else None
         line = {**way, "key": key}
@@ -139,13 +139,13 @@ def _messages(run: Run, frame: polars.DataFrame) -> Iterator[Line]:
         polars.all_horizontal(polars.col("source", "destination").str.starts_with("gpu:")),
         polars.col("source") != polars.col("destination"),
     ).filter(polars.col("bytes") == polars.col("bytes").max().over("row", "way", "path"))
-    for key, source, destination, size in sent.select("key", "source", "destination", "bytes").iter_rows():
+    for key, source, destination in sent.select("key", "source", "destination").iter_rows():
         way = _way(run, source, destination)
         known = way and _of_any(run.node.device(source).name, way["link"], "peer-write")
         if way and known and way["line_gbps"]:
             reached = min(way["line_gbps"] * known.share, known.ceiling_gbps or float("inf"))
             yield {
-                **{**way, "key": key, "known": reached * SENT_SHARE * size / (size + known.half_bytes)},
+                **{**way, "key": key, "known": reached * SENT_SHARE},
                 **{"known_tolerance": SENT_TOLERANCE, "known_source": known.source},
             }
 
@@ -197,8 +197,8 @@ def _collectives(run: Run, frame: polars.DataFrame) -> Iterator[Line]:
         (polars.col("load") == "once") & (polars.col("environment") == ""),
         ~polars.col("parameters").str.contains(r"\btype=") | polars.col("parameters").str.contains(r"\btype=float32\b"),
     )
-    columns = ("key", "id", "members", "method", "collective", "bytes", "notes")
-    for key, name, named, method, collective, size, notes in plain.select(columns).iter_rows():
+    columns = ("key", "id", "members", "method", "collective", "bytes", "notes", "value", "origin")
+    for key, name, named, method, collective, size, notes, value, origin in plain.select(columns).iter_rows():
         members, case = named.split(), run.rows[name].case
         on_gpus = all(memory_traits(case, end["memory"]).lies_on == "gpu" for end in case["flows"][0]["members"])
         way = _between_members(run, members) if on_gpus else None
@@ -208,15 +208,23 @@ def _collectives(run: Run, frame: polars.DataFrame) -> Iterator[Line]:
             one if one and size >= one.from_bytes else None
             for one in _of_collective(run, members, way["link"], method, collective)
         )
-        known = by_switch if by_switch and says(NVLS_FREE, notes) else by_links
+        off = says(NVLS_OFF, notes) or says(NVLS_NONE, notes)
+        free = says(NVLS_FREE, notes) or (not off and _reaches(by_switch, way, value, origin))
+        known = by_switch if by_switch and free else by_links
         if known is None:
             continue
-        off = says(NVLS_OFF, notes) or says(NVLS_NONE, notes)
+        off = off or bool(origin and by_switch is None and not says(NVLS_FREE, notes))
         yield {
             **{**way, "key": key, "kind": "collective", "gpus": members, "known": known.share * way["line_gbps"]},
             **{"known_tolerance": known.tolerance, "known_source": known.source},
             "maybe_faster": known is by_links and not off,
         }
+
+
+def _reaches(known: ExpectedCollective | None, way: Line, gbps: float, origin: str) -> bool:
+    """Return whether another tool's collective, of which nobody says whether it was reduced in the GPU switch, is as
+    fast as only such reductions make it."""
+    return bool(origin) and known is not None and gbps >= known.share * way["line_gbps"] * (1 - known.tolerance)
 
 
 def _of_collective(

@@ -26,8 +26,7 @@ from linkscope.importers.nccl_program import (
 )
 from linkscope.importers.nccl_words import LibraryWords, scrubbed, words
 from linkscope.importers.peer_output import Gpu, PeerOutput, Source, plain_number
-from linkscope.machine.expected import collective_known_from
-from linkscope.messages.finding import Finding, note
+from linkscope.messages.finding import Finding
 
 TOOL = NVIDIA
 SUMMARY = "nccl-tests 2 and rccl-tests, one or several hosts: text, JSON (-J), CSV and JSON lines (-x)"
@@ -77,26 +76,9 @@ def read(source: Source) -> PeerOutput:
     """Return the times of all programs of a paste. Raises LinkscopeError."""
     said = words(source)
     found = nccl_reports.read(source) if nccl_reports.recognises(source.text) else _text(source, said)
-    if found.tool == AMD:
-        if source.nvls is not None:
-            raise source.wrong(0, "these are results of RCCL; leave --nvls out")
-        return found
-    if source.nvls is not None or said.nvls_switch is not None or not _may_be_judged(found):
-        return found
-    return replace(found, findings=(*found.findings, note("import.nvls")))
-
-
-def _may_be_judged(found: PeerOutput) -> bool:
-    """Return whether it has a collective of a size and of GPUs of one host of which it is known what they reach."""
-    if any(figure.moves and figure.moves.hosts > 1 for figure in found.figures):
-        return False
-    sizes: dict[str, int] = {}
-    for figure in found.figures:
-        kind = figure.moves.collective if figure.moves else ""
-        sizes[kind] = max(sizes.get(kind, 0), figure.size or 0)
-    names = {gpu.name for gpu in found.gpus}
-    known = ((collective_known_from(name, kind), most) for name in names for kind, most in sizes.items())
-    return any(least is not None and most >= least for least, most in known)
+    if found.tool == AMD and source.nvls is not None:
+        raise source.wrong(0, "these are results of RCCL; leave --nvls out")
+    return found
 
 
 def _text(source: Source, said: LibraryWords) -> PeerOutput:

@@ -144,7 +144,7 @@ def read(source: Source) -> PeerOutput:
         if table is not None or number in begun or said.using:
             found.lines.add(number)
     _end(found, table)
-    if not found.figures and not found.findings:
+    if not found.figures and not found.findings and not found.wrong:
         raise source.wrong(0, "OSU printed no results")
     return _output(found)
 

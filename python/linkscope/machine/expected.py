@@ -98,13 +98,6 @@ def expected_collective(
     return None
 
 
-def collective_known_from(device: str, collective: str) -> int | None:
-    """Return the bytes from which on anything is known of a collective of a GPU's model, whatever its method and links;
-    None where nothing is."""
-    entries = (one for one in _data()["collectives"] if one["collective"] == collective)
-    return min((one["from_bytes"] for one in entries if re.search(one["device"], device)), default=None)
-
-
 def _is_assumed(entry: Mapping[str, Any], device: str) -> bool:
     """Return whether an entry is of a like model for this one: it is for all models, for those named, or for none."""
     assumed = entry.get("assumed", False)
