@@ -107,9 +107,8 @@ def _records(paste: Paste, wanted: Wanted, command: Sequence[str]) -> list[Json]
         own, findings = _rows(peer, node, wanted)
         rows += _told_apart(own, rows)
         told += findings
-    incomplete = next((one for one in told if one.code == "import.incomplete"), None)
-    if incomplete is not None and not any(row["status"] == "ok" for row in rows):
-        raise LinkscopeError(f"{path}: {sentence(incomplete)}")
+    if told and not any(row["status"] == "ok" for row in rows):
+        raise LinkscopeError(f"{path}: {sentence(told[0])}")
     if paste.unread:
         shown = " ".join(paste.source.lines[paste.unread[0] - 1].split())[:MOST_QUOTED]
         told.append(warning("import.unread", rows=len(paste.unread), number=paste.unread[0], line=shown))
