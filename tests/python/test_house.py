@@ -150,6 +150,7 @@ NAMED = {
     "plan/workload_cases.py": {"pageable"},
     "plan/suite_file.py": {"mpi", "xccl"},  # the suites' own word for an interface
     "results/member_time.py": {"allocate"},  # a part of a time
+    "workload/readers/kineto.py": {"kernel"},  # a category of a trace's events
 }
 """Words that are names of methods or memories as well, and the files that use them as something else."""
 TRANSLATORS = ("importers", "codecs", "torch_child", "plan/other_tools.py", "results/osu_benchmarks.py")

@@ -347,7 +347,7 @@ def test_a_result_without_repeats_has_no_interval(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "old", "new", "is_newer"),
     [
-        ("nvbandwidth-0.8.txt", "Version: v0.8", "Version: v0.7", False),
+        ("nvbandwidth-0.8.txt", "Version: v0.8", "Version: v0.10", False),
         ("nvbandwidth-0.8.txt", "Version: v0.8", "Version: v9.1", True),
         ("nvbandwidth-0.8.json", '"version" : "v0.8"', '"version" : "v9.0"', True),
         ("nccl-tests-2.19.txt", "version 2.19.6", "version 9.1", True),
