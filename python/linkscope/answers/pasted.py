@@ -12,7 +12,7 @@ import polars
 
 from linkscope.answers.answer import Answer, Column, Kind, Outcome, Table
 from linkscope.answers.fingerprints import fingerprints, library_fingerprints
-from linkscope.answers.readings import Reading, readings_of
+from linkscope.answers.readings import PastedResult, readings_of
 from linkscope.answers.references import copy_gbps, of_collective_on_one_host
 from linkscope.answers.stand_out import agree, stand_out
 from linkscope.answers.topology_oddities import topology_findings
@@ -92,7 +92,7 @@ def _verdict(
     run: Run,
     answer: Answer,
     checked: Collection[str],
-    readings: Sequence[Reading],
+    readings: Sequence[PastedResult],
     wrong: Sequence[Finding],
     stands_out: Sequence[Finding],
     likely: Likely,
@@ -129,7 +129,7 @@ def _says(headline: Finding, finding: Finding) -> bool:
     return finding.code == headline.code and {**finding.facts, "run": 0} == {**headline.facts, "run": 0}
 
 
-def _over_hosts(run: Run, readings: Sequence[Reading]) -> tuple[Outcome, Finding] | None:
+def _over_hosts(run: Run, readings: Sequence[PastedResult]) -> tuple[Outcome, Finding] | None:
     """Return the verdict on collectives over several hosts: fine where they are as fast as on one host alone."""
     of_hosts = [one for one in readings if one.moves.kind == "collective" and one.moves.hosts > 1]
     if not of_hosts:
@@ -144,7 +144,7 @@ def _over_hosts(run: Run, readings: Sequence[Reading]) -> tuple[Outcome, Finding
     return Outcome.UNTESTED, note("paste.several-hosts", **facts)
 
 
-def _unsettled(run: Run, readings: Sequence[Reading]) -> Finding:
+def _unsettled(run: Run, readings: Sequence[PastedResult]) -> Finding:
     """Return why nothing could be checked; the message says what would settle it."""
     if all(one.moves.kind == "collective" and 0 < one.size < _SATURATED for one in readings):
         return note("paste.small", largest=max(one.size for one in readings))
@@ -161,16 +161,16 @@ def _unsettled(run: Run, readings: Sequence[Reading]) -> Finding:
     return note("paste.no-reference", results=len(readings))
 
 
-def _likely(run: Run, readings: Sequence[Reading]) -> Likely:
+def _likely(run: Run, readings: Sequence[PastedResult]) -> Likely:
     """Return what the rates are fingerprints of: of each table its fastest and its slowest result."""
-    tables: defaultdict[tuple[object, ...], list[Reading]] = defaultdict(list)
+    tables: defaultdict[tuple[object, ...], list[PastedResult]] = defaultdict(list)
     for reading in readings:
         moves = reading.moves
         by_library = moves.kind == "collective" and moves.counts == "payload"
         if reading.rate and not by_library and moves.varies != WITHOUT_PEER_ACCESS:
             tables[reading.table].append(reading)
 
-    def alone(some: Sequence[Reading]) -> bool:
+    def alone(some: Sequence[PastedResult]) -> bool:
         return not some[0].moves.opposed and some[0].moves.at_once == 1
 
     found: list[Finding] = []
@@ -191,7 +191,7 @@ def _likely(run: Run, readings: Sequence[Reading]) -> Likely:
     return Likely(tuple(first[code] for code in ordered), usual, sum(map(alone, tables.values())))
 
 
-def _of_reading(run: Run, reading: Reading, table: Sequence[Reading]) -> list[Finding]:
+def _of_reading(run: Run, reading: PastedResult, table: Sequence[PastedResult]) -> list[Finding]:
     """Return what a rate is known from, its own table's sizes included."""
     moves, rate = reading.moves, reading.rate or 0.0
     if moves.kind in _BY_LINKS and reading.line_gbps is None and (full := _full_links(reading)) is not None:
@@ -212,7 +212,7 @@ def _of_reading(run: Run, reading: Reading, table: Sequence[Reading]) -> list[Fi
     return [error(one.code, **one.facts) if on_one_host and one.code == "fingerprint.network" else one for one in found]
 
 
-def _full_links(reading: Reading) -> Finding | None:
+def _full_links(reading: PastedResult) -> Finding | None:
     """Return that a rate is usual for all links of some GPU; of a message, that only links between GPUs carry it."""
     rate = (reading.rate or 0.0) / (2 if reading.moves.both else 1)
     if reading.moves.kind == "message":
@@ -233,13 +233,13 @@ def _pcie(tier: str) -> tuple[int, int] | None:
     return (int(match[1]), int(match[2])) if match else None
 
 
-def _tables(readings: Sequence[Reading]) -> Iterator[Table]:
+def _tables(readings: Sequence[PastedResult]) -> Iterator[Table]:
     """Yield the results at the largest size: of a test whose paths agree their range, else path by path."""
-    last: dict[tuple[object, ...], Reading] = {}
+    last: dict[tuple[object, ...], PastedResult] = {}
     for one in readings:
         if one.series not in last or one.size >= last[one.series].size:
             last[one.series] = one
-    tables: defaultdict[tuple[object, ...], list[Reading]] = defaultdict(list)
+    tables: defaultdict[tuple[object, ...], list[PastedResult]] = defaultdict(list)
     for one in last.values():
         tables[(one.table, one.size)].append(one)
     lines = [line for some in tables.values() for line in _lines(some)]
@@ -259,7 +259,7 @@ def _tables(readings: Sequence[Reading]) -> Iterator[Table]:
         yield Table(codes[bus], frame, tuple(columns), facts=facts, first=_ROWS)
 
 
-def _lines(some: Sequence[Reading]) -> Iterator[dict[str, object]]:
+def _lines(some: Sequence[PastedResult]) -> Iterator[dict[str, object]]:
     together = len(some) > 2 and agree(some)
     for one in some[:1] if together else some:
         shown = some if together else [one]

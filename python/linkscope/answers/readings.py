@@ -12,7 +12,7 @@ from linkscope.results.row import Row
 
 
 @dataclass(frozen=True)
-class Reading:
+class PastedResult:
     """A result of a paste. ``rate``: GB/s of all that the tool counts, of a collective its bus bandwidth; None of a
     latency. ``seconds``: None of a rate. ``line_gbps``: what the links between the ends carry, both directions added
     where the result adds them; None where nothing says."""
@@ -43,7 +43,7 @@ class Reading:
         return *self.table, self.moves.source, self.moves.destination
 
 
-def readings_of(run: Run) -> list[Reading]:
+def readings_of(run: Run) -> list[PastedResult]:
     """Return the results of a run that another tool made, in the order of the paste."""
     found = []
     for row in run.file.rows:
@@ -55,7 +55,7 @@ def readings_of(run: Run) -> list[Reading]:
         value = float(origin.value) if isinstance(origin.value, (int, float)) else 0.0
         rated = origin.unit == RATE
         rate = value if rated else _bus(row, moves)
-        reading = Reading(
+        reading = PastedResult(
             row,
             moves,
             str(origin.test or ""),

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from statistics import median
 
-from linkscope.answers.readings import Reading
+from linkscope.answers.readings import PastedResult
 from linkscope.importers.peer_output import WITHOUT_PEER_ACCESS
 from linkscope.messages.finding import Finding, error, note
 
@@ -20,7 +20,7 @@ MOST = 0.7
 
 
 @dataclass(frozen=True)
-class Groups:
+class GpuGroups:
     """GPUs that reach one another at the rate ``within``, and those of other groups at ``across``, GB/s."""
 
     members: tuple[tuple[str, ...], ...]
@@ -28,7 +28,7 @@ class Groups:
     across: float
 
 
-def stand_out(readings: Sequence[Reading], compared: Sequence[Reading]) -> list[Finding]:
+def stand_out(readings: Sequence[PastedResult], compared: Sequence[PastedResult]) -> list[Finding]:
     """Return what stands out, an error where it is a fault. ``compared``: the readings that nothing else judges."""
     groups = list(_groups(readings))
     outliers = [] if groups else list(_outliers(compared))
@@ -36,7 +36,7 @@ def stand_out(readings: Sequence[Reading], compared: Sequence[Reading]) -> list[
     return [*outliers, *apart, *groups, *_slower_with_access(readings)]
 
 
-def agree(readings: Sequence[Reading]) -> bool:
+def agree(readings: Sequence[PastedResult]) -> bool:
     """Return whether all results of each table and size are alike."""
     return all(
         min(one.rate or 0.0 for one in some) >= LIKE * max(one.rate or 0.0 for one in some)
@@ -44,21 +44,21 @@ def agree(readings: Sequence[Reading]) -> bool:
     )
 
 
-def _tables(readings: Sequence[Reading]) -> dict[tuple[object, ...], list[Reading]]:
+def _tables(readings: Sequence[PastedResult]) -> dict[tuple[object, ...], list[PastedResult]]:
     """Return the rates between named devices by table and size."""
-    found: defaultdict[tuple[object, ...], list[Reading]] = defaultdict(list)
+    found: defaultdict[tuple[object, ...], list[PastedResult]] = defaultdict(list)
     for one in readings:
         if one.rate and one.path and one.moves.kind != "collective":
             found[(one.table, one.size)].append(one)
     return found
 
 
-def _between_gpus(readings: Sequence[Reading]) -> Iterator[list[Reading]]:
+def _between_gpus(readings: Sequence[PastedResult]) -> Iterator[list[PastedResult]]:
     of_peers = [one for one in readings if one.moves.kind == "peer" and one.moves.varies != WITHOUT_PEER_ACCESS]
     yield from _tables(of_peers).values()
 
 
-def _outliers(readings: Sequence[Reading]) -> Iterator[Finding]:
+def _outliers(readings: Sequence[PastedResult]) -> Iterator[Finding]:
     """Yield the results that fall behind, where nearly all others of their table and size agree."""
     for some in _tables(readings).values():
         usual = median(one.rate or 0.0 for one in some)
@@ -69,7 +69,7 @@ def _outliers(readings: Sequence[Reading]) -> Iterator[Finding]:
             yield replace(error("paste.outliers", **facts), results=tuple(one.row.id for one in slow))
 
 
-def _asymmetric(readings: Sequence[Reading]) -> Iterator[Finding]:
+def _asymmetric(readings: Sequence[PastedResult]) -> Iterator[Finding]:
     """Yield the pairs of GPUs that are slower one way than back, of each table the farthest apart."""
     for some in _between_gpus(readings):
         ways = {(one.moves.source, one.moves.destination): one for one in some if not one.moves.both}
@@ -80,7 +80,7 @@ def _asymmetric(readings: Sequence[Reading]) -> Iterator[Finding]:
             yield error("paste.asymmetric", path=worst.path, rate=worst.rate, back=faster.rate, pairs=len(apart))
 
 
-def _slower_with_access(readings: Sequence[Reading]) -> Iterator[Finding]:
+def _slower_with_access(readings: Sequence[PastedResult]) -> Iterator[Finding]:
     """Yield the pairs of GPUs whose copies are slower with peer access than without."""
     off = {
         (one.table[2:], one.size, one.path): one.rate or 0.0
@@ -97,7 +97,7 @@ def _slower_with_access(readings: Sequence[Reading]) -> Iterator[Finding]:
         yield note("paste.access-slower", paths=[one.path for one, _ in slower], rate=worst.rate, without=without)
 
 
-def _groups(readings: Sequence[Reading]) -> Iterator[Finding]:
+def _groups(readings: Sequence[PastedResult]) -> Iterator[Finding]:
     """Yield which groups of GPUs a matrix falls into, where each reaches its own faster than all others."""
     for some in _between_gpus(readings):
         found = groups_of({(one.moves.source, one.moves.destination): one.rate or 0.0 for one in some})
@@ -107,7 +107,7 @@ def _groups(readings: Sequence[Reading]) -> Iterator[Finding]:
             return
 
 
-def groups_of(rates: Mapping[tuple[str, str], float]) -> Groups | None:
+def groups_of(rates: Mapping[tuple[str, str], float]) -> GpuGroups | None:
     """Return the groups of devices that a matrix of rates falls into; None where it is not that, or one group."""
     devices = sorted({end for pair in rates for end in pair})
     if len(devices) < 3 or min(rates.values()) >= LIKE * max(rates.values()):
@@ -125,4 +125,4 @@ def groups_of(rates: Mapping[tuple[str, str], float]) -> Groups | None:
         return None
     if min(within) < (1 - SPREAD) * max(within) or min(across) < (1 - SPREAD) * max(across):
         return None
-    return Groups(tuple(members), median(within), median(across))
+    return GpuGroups(tuple(members), median(within), median(across))

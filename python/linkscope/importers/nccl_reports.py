@@ -30,7 +30,7 @@ _JSON = re.compile(r'\{"version":\d{1,9},"start_time":')
 _CSV_NAMES = {"collective": "name", "#wrong": "wrong"}
 
 
-class _Result(TypedDict, total=False):
+class _TimedHalf(TypedDict, total=False):
     time: float
     cpu_time: float
     nwrong: float | str | None
@@ -45,8 +45,8 @@ class _Row(_Sized, total=False):
     count: int
     redop: Annotated[str, Meta(max_length=100)]
     root: Annotated[str, Meta(max_length=100)]
-    out_of_place: _Result | None
-    in_place: _Result | None
+    out_of_place: _TimedHalf | None
+    in_place: _TimedHalf | None
 
 
 class _Device(TypedDict):

@@ -55,7 +55,7 @@ _UNITS = {"us": 1e6, "gb/s": 1.0, "gb/sec": 1.0, "gb": 1.0}
 
 
 @dataclass
-class _Table:
+class _NvshmemTable:
     """The table that the lines are in. ``job``: as the tool calls the test; ``scope``: where a title says it."""
 
     job: str = ""
@@ -65,7 +65,7 @@ class _Table:
 
 
 @dataclass(frozen=True)
-class _Result:
+class _PrintedLine:
     line: int
     job: str
     size: int
@@ -95,8 +95,8 @@ def recognises(text: str) -> bool:
 
 def read(source: Source) -> PeerOutput:
     """Return the times of collectives and latencies, and the rates of puts and gets. Raises LinkscopeError."""
-    said, job, table = words(source), _Job(), _Table()
-    results: list[_Result] = []
+    said, job, table = words(source), _Job(), _NvshmemTable()
+    results: list[_PrintedLine] = []
     stops: dict[str, None] = {}
     taken: set[int] = set(said.read)
     for number, line in enumerate(source.lines, 1):
@@ -105,10 +105,10 @@ def read(source: Source) -> PeerOutput:
         elif match := _OPTIONS.match(line):
             job.reads, job.in_host_memory = match[1] == "read", match[2] == "1"
         elif match := _JOB.match(line):
-            table = _Table(match[1].removesuffix(".py"))
+            table = _NvshmemTable(match[1].removesuffix(".py"))
         elif match := _MACHINE.match(line):
             varies = _varied(match[2].split("-"))
-            results.append(_Result(number, match[1], int(match[3]), match[5], match[6], varies))
+            results.append(_PrintedLine(number, match[1], int(match[3]), match[5], match[6], varies))
         elif _COLUMNS.match(line):
             columns = ((name or plain, unit) for name, unit, plain in _NAMED_COLUMNS.findall(line))
             table.columns = tuple((name, unit.lower()) for name, unit in columns)
@@ -135,7 +135,7 @@ def read(source: Source) -> PeerOutput:
     return PeerOutput(TOOL, "", (), figures, tuple(gpus), findings=(*findings, *said.findings), read=frozenset(taken))
 
 
-def _row(line: int, table: _Table, cells: Sequence[str]) -> _Result | None:
+def _row(line: int, table: _NvshmemTable, cells: Sequence[str]) -> _PrintedLine | None:
     """Return a row's result; None for what is none, or stands in a column that is no time or rate."""
     named = dict(zip((name for name, _ in table.columns), cells, strict=False))
     units = dict(table.columns)
@@ -146,17 +146,17 @@ def _row(line: int, table: _Table, cells: Sequence[str]) -> _Result | None:
         return None
     varies = _varied([named.get("scope", ""), named.get("type", ""), named.get("redop", "")])
     rates = (named["algbw"], named["busbw"]) if "busbw" in named else None
-    return _Result(line, table.job, int(named["size"]), named[value], units[value], varies, rates)
+    return _PrintedLine(line, table.job, int(named["size"]), named[value], units[value], varies, rates)
 
 
-def _framed(line: int, table: _Table, left: str, right: str) -> _Result | None:
+def _framed(line: int, table: _NvshmemTable, left: str, right: str) -> _PrintedLine | None:
     """Return a row's result of the framed table, whose heads name the test and the scope, the columns and the unit."""
     if left.startswith("size"):
         name, _, unit = right.rpartition(" ")
         table.columns = (("size", "b"), (name.strip(), unit.strip("()").lower()))
     elif re.fullmatch(r"\d{1,18}(?:\.0)?", left) and plain_number(right) is not None and table.columns:
         unit = table.columns[1][1]
-        return _Result(line, table.job, int(left.partition(".")[0]), right, unit, _varied([table.scope]))
+        return _PrintedLine(line, table.job, int(left.partition(".")[0]), right, unit, _varied([table.scope]))
     else:
         table.job, table.scope, table.columns, table.is_framed = left, right, (), left.startswith("shmem_")
     return None
@@ -173,7 +173,7 @@ def _collective(job: str) -> str:
     return _COLLECTIVES.get(bare.removesuffix("_all"), "")
 
 
-def _ranks(job: _Job, results: Sequence[_Result]) -> int:
+def _ranks(job: _Job, results: Sequence[_PrintedLine]) -> int:
     """Return the number of PEs: what all rates leave as the only one, else those that printed their device; 0 where
     nothing tells."""
     for kind, rounds in _ROUNDS.items():
@@ -193,7 +193,7 @@ def _hosts(gpus: Mapping[int, tuple[int, Gpu]], ranks: int) -> int:
     return ranks // fitting[0] if len(fitting) == 1 else 1
 
 
-def _figure(one: _Result, job: _Job, ranks: int, hosts: int) -> Iterator[Figure]:
+def _figure(one: _PrintedLine, job: _Job, ranks: int, hosts: int) -> Iterator[Figure]:
     """Yield the figure, none for message rates, allocations and zeros."""
     scale, value = _UNITS.get(one.unit.lower()), plain_number(one.value)
     if scale is None or value is None or value <= 0 or one.job in ("malloc", ""):
