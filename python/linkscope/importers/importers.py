@@ -130,6 +130,6 @@ def _unknown(source: Source) -> LinkscopeError:
     """Return the error for a text of no known tool, with the line that is nearest to a row of a table."""
     near = next(((number, line) for number, line in enumerate(source.lines, 1) if _is_row(line)), None)
     if near is None:
-        return problem("import.unknown", path=str(source.path), tools=list(IMPORTERS))
+        return problem("import.unknown", path=str(source.path))
     line = " ".join(near[1].split())[:_NEAREST]
     return problem("import.unknown-rows", path=str(source.path), number=near[0], nearest=line)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
+from linkscope.errors import LinkscopeError
 from linkscope.results.run_file import RunFile
 
 _HEADER = b'{"record"'
@@ -18,6 +19,9 @@ def opened(path: Path, *more: Path) -> RunFile:
     """Return the run of a run file, or of one or several pastes, read as one. Raises LinkscopeError."""
     if not more and not is_paste(path):
         return RunFile.read(path)
+    for one in (path, *more):
+        if not is_paste(one) and (one.suffix == ".jsonl" or _start(one)):
+            raise LinkscopeError(f"{one} is a run, which is read alone; compare and choose take several runs")
     return pasted((path, *more))
 
 
@@ -32,13 +36,18 @@ def is_paste(path: Path) -> bool:
     """Return whether a file is none of linkscope's; one that cannot be read, or is empty, is none of another tool's."""
     if path == _STANDARD_INPUT:
         return True
-    if not path.is_file():
-        return False
-    try:
-        with path.open("rb") as stream:
-            start = stream.read(1 << 12).lstrip()
-    except OSError:
-        return False
+    start = _start(path)
     if path.suffix == ".jsonl":
         return start.startswith(_INSPECTOR)
     return bool(start) and not start.startswith(_HEADER)
+
+
+def _start(path: Path) -> bytes:
+    """Return how a file begins; nothing of one that cannot be read."""
+    if not path.is_file():
+        return b""
+    try:
+        with path.open("rb") as stream:
+            return stream.read(1 << 12).lstrip()
+    except OSError:
+        return b""
