@@ -35,7 +35,8 @@ from turns import Turns, best_of, missing, note_of, print_missing, ratio_of, tab
 from linkscope import topology
 from linkscope.errors import LinkscopeError
 from linkscope.figures.collective import Collective
-from linkscope.importers.nccl_tests import times_out_of_place
+from linkscope.importers import nccl_tests as reader
+from linkscope.importers.peer_output import Source
 from linkscope.results.nccl_programs import NCCL_PROGRAMS
 from linkscope.results.row import Row
 from linkscope.results.run_file import RunFile
@@ -165,8 +166,10 @@ def theirs(
 
 def parse(text: str) -> dict[int, float]:
     """Size -> microseconds out of place, from the table that nccl-tests prints, where it found no result wrong."""
-    lines = times_out_of_place(text.split("\n"))
-    return {size: float(time) for size, _, time, wrong in lines if wrong in ("0", "N/A")}
+    source = Source(Path("nccl-tests"), text)
+    figures = reader.read(source).figures if reader.recognises(source.text) else ()
+    out_of_place = (one for one in figures if one.moves is not None and "in place" not in one.moves.varies)
+    return {one.size: one.value.median * 1e6 for one in out_of_place if one.size}
 
 
 def factor(kind: str, gpus: int) -> float:

@@ -118,7 +118,8 @@ unit = lambda word: int(word[:-1]) << {{"K": 10, "M": 20, "G": 30}}[word[-1]]
 size = unit(smallest)
 print("# nThread 1")
 while size <= unit(largest):
-    print(f"{{size:12d}} {{size // 4:12d}}  float  sum  -1  12.50  1.0  1.0  0", flush=True)
+    rate = size / 12.5e3
+    print(f"{{size:12d}} {{size // 4:12d}}  float  sum  -1  12.50  {{rate:.2f}}  {{1.5 * rate:.2f}}  0", flush=True)
     if graph and smallest == "4K":
         time.sleep({LONG_S})
     size *= 4

@@ -143,7 +143,7 @@ BAD_INPUTS = {
     "hundred turns": (["tiny.yaml", "--turns", "100"], "--turns 100 is too many"),
     "an empty folder": (["--from", "engines"], "no run file to calibrate by"),
     "a missing file": (["--from", "none.jsonl"], "cannot read none.jsonl"),
-    "a foreign file": (["--from", "tiny.yaml", "tiny.yaml"], "tiny.yaml is not a linkscope run file"),
+    "a foreign file": (["--from", "tiny.yaml", "tiny.yaml"], "tiny.yaml holds no line of a tool"),
     "one file twice": (["--from", str(RECORDED), str(RECORDED)], "1 run is too few"),
     "from and turns": (["--from", str(RECORDED), "--turns", "3"], "--from measures nothing"),
     "from and devices": (["--from", str(RECORDED), "--devices", "gpu:0"], "--from measures nothing"),

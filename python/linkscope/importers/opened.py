@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from linkscope.errors import LinkscopeError
+from linkscope.messages.catalog import problem
 from linkscope.results.run_file import RunFile
 
 _HEADER = b'{"record"'
@@ -22,6 +23,9 @@ def opened(path: Path, *more: Path) -> RunFile:
     for one in (path, *more):
         if not is_paste(one) and (one.suffix == ".jsonl" or _start(one)):
             raise LinkscopeError(f"{one} is a run, which is read alone; compare and choose take several runs")
+    runs = [one for one in (path, *more) if not is_paste(one)]
+    if runs:
+        raise problem("run-file.several", path=str(runs[0]))
     return pasted((path, *more))
 
 
