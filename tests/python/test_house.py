@@ -142,6 +142,7 @@ NAMED = {
     "answers/not_checked.py": {"pageable"},
     "answers/references.py": {"pinned"},
     "answers/show_details.py": {"mpi"},  # what a line of text is headed by
+    "answers/stand_out.py": {"managed"},  # what other tools print
     "answers/setup_changes.py": {"kernel"},  # the system's
     "notebook/progress_line.py": {"kernel"},  # a notebook's
     "messages/methods.py": {"xccl"},  # read as NCCL or RCCL by people

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from linkscope.errors import LinkscopeError
 from linkscope.messages.catalog import problem
 from linkscope.results.run_file import RunFile
 
@@ -20,10 +19,7 @@ def opened(path: Path, *more: Path) -> RunFile:
     """Return the run of a run file, or of one or several pastes, read as one. Raises LinkscopeError."""
     if not more and not is_paste(path):
         return RunFile.read(path)
-    for one in (path, *more):
-        if not is_paste(one) and (one.suffix == ".jsonl" or _start(one)):
-            raise LinkscopeError(f"{one} is a run, which is read alone; compare and choose take several runs")
-    runs = [one for one in (path, *more) if not is_paste(one)]
+    runs = [one for one in (path, *more) if not is_paste(one) and (one.suffix == ".jsonl" or _start(one))]
     if runs:
         raise problem("run-file.several", path=str(runs[0]))
     return pasted((path, *more))
