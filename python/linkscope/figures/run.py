@@ -25,6 +25,8 @@ from linkscope.results.row import Row
 from linkscope.results.run_file import RunFile
 
 Json = dict[str, Any]
+_OF_RCCL = "rccl-tests"
+"""The tool whose results are RCCL's, also of GPUs that it does not name."""
 
 
 class Run:
@@ -91,7 +93,9 @@ class Run:
 
     @cached_property
     def library(self) -> str:
-        """Return which library `xccl` was: NCCL or RCCL."""
+        """Return which library `xccl` was: NCCL or RCCL. A paste without its GPUs' names says it by its tool."""
+        if self.header.get("origin", {}).get("tool") == _OF_RCCL:
+            return library("amd")
         engine = str(self.header.get("engine", {}).get("backend", ""))
         return library(vendor_of(self.node, engine) or named_vendor(self.node))
 
