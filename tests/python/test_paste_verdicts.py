@@ -89,6 +89,7 @@ WRONG += "Running device_to_device_memcpy_read_ce.\n Invalid value when checking
 VERDICTS: dict[str, tuple[str, Outcome, str]] = {
     "all pairs alike at a whole bundle's rate": (matrix({}, 771.0), Outcome.HOLDS, "paste.usual"),
     "one cell behind": (matrix({(2, 0): 300.0, (0, 2): 300.0}, 390.0), Outcome.FAILS, "paste.outliers"),
+    "one GPU slow to all": (matrix({(1, j): 300.0 for j in (0, 2, 3)}, 390.0), Outcome.FAILS, "paste.device"),
     "slower one way than back": (matrix({(0, 1): 38.0}, 48.0, gpus=2), Outcome.FAILS, "paste.asymmetric"),
     "wrong data": (WRONG, Outcome.FAILS, "import.wrong-data"),
     "through the card of one host": (

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from statistics import median
 
@@ -19,6 +19,14 @@ MOST = 0.7
 """Share of a table's results that must agree for another to stand out."""
 
 
+_WAYS: Mapping[str, Callable[[tuple[str, str]], tuple[str, ...]]] = {
+    "<->": lambda pair: pair,
+    "->": lambda pair: pair[:1],
+    "<-": lambda pair: pair[1:],
+}
+"""Direction of a GPU's paths -> the ends of a path at which it must stand."""
+
+
 @dataclass(frozen=True)
 class GpuGroups:
     """GPUs that reach one another at the rate ``within``, and those of other groups at ``across``, GB/s."""
@@ -31,8 +39,8 @@ class GpuGroups:
 def stand_out(readings: Sequence[PastedResult], compared: Sequence[PastedResult]) -> list[Finding]:
     """Return what stands out, an error where it is a fault. ``compared``: the readings that nothing else judges."""
     groups = list(_groups(readings))
-    outliers = [] if groups else list(_outliers(compared))
-    apart = [] if outliers else list(_asymmetric(compared))
+    outliers = [] if groups else list(_devices(compared)) or list(_outliers(compared))
+    apart = [] if outliers else list(_asymmetric(compared, groups[0].facts["groups"] if groups else []))
     return [*outliers, *apart, *groups, *_slower_with_access(readings)]
 
 
@@ -45,10 +53,15 @@ def agree(readings: Sequence[PastedResult]) -> bool:
 
 
 def _tables(readings: Sequence[PastedResult]) -> dict[tuple[object, ...], list[PastedResult]]:
-    """Return the rates between named devices by table and size."""
+    """Return the rates between named devices at the largest size of each table: small transfers and page faults scatter
+    without a fault of a link."""
+    largest: defaultdict[tuple[object, ...], int] = defaultdict(int)
+    for one in readings:
+        largest[one.table] = max(largest[one.table], one.size)
     found: defaultdict[tuple[object, ...], list[PastedResult]] = defaultdict(list)
     for one in readings:
-        if one.rate and one.path and one.moves.kind != "collective":
+        copied = one.moves.kind != "collective" and "managed" not in one.moves.memories
+        if one.rate and one.path and copied and one.size == largest[one.table]:
             found[(one.table, one.size)].append(one)
     return found
 
@@ -56,6 +69,20 @@ def _tables(readings: Sequence[PastedResult]) -> dict[tuple[object, ...], list[P
 def _between_gpus(readings: Sequence[PastedResult]) -> Iterator[list[PastedResult]]:
     of_peers = [one for one in readings if one.moves.kind == "peer" and one.moves.varies != WITHOUT_PEER_ACCESS]
     yield from _tables(of_peers).values()
+
+
+def _devices(readings: Sequence[PastedResult]) -> Iterator[Finding]:
+    """Yield the GPUs whose every path is slower than all paths of the others, one way or both."""
+    for some in _between_gpus(readings):
+        rates = {(one.moves.source, one.moves.destination): one.rate or 0.0 for one in some}
+        for gpu in sorted({end for pair in rates for end in pair}):
+            for arrow, own in _WAYS.items():
+                mine = [rate for pair, rate in rates.items() if gpu in own(pair)]
+                rest = [rate for pair, rate in rates.items() if gpu not in own(pair)]
+                if min(len(mine), len(rest)) > 1 and max(mine) < LIKE * min(rest) and min(rest) > LIKE * max(rest):
+                    facts = {"gpu": gpu, "arrow": arrow, "rate": median(mine), "usual": median(rest)}
+                    yield error("paste.device", factor=median(rest) / median(mine), **facts)
+                    return
 
 
 def _outliers(readings: Sequence[PastedResult]) -> Iterator[Finding]:
@@ -69,11 +96,14 @@ def _outliers(readings: Sequence[PastedResult]) -> Iterator[Finding]:
             yield replace(error("paste.outliers", **facts), results=tuple(one.row.id for one in slow))
 
 
-def _asymmetric(readings: Sequence[PastedResult]) -> Iterator[Finding]:
-    """Yield the pairs of GPUs that are slower one way than back, of each table the farthest apart."""
+def _asymmetric(readings: Sequence[PastedResult], groups: Sequence[str]) -> Iterator[Finding]:
+    """Yield the pairs of GPUs that are slower one way than back, of each table the farthest apart. Pairs of two groups
+    are left out: the buffers of copies that pass the CPUs lie near one of them."""
+    group = {device: name for name in groups for device in name.split(", ")}
     for some in _between_gpus(readings):
         ways = {(one.moves.source, one.moves.destination): one for one in some if not one.moves.both}
         pairs = [(one, ways[end, start]) for (start, end), one in ways.items() if start != end and (end, start) in ways]
+        pairs = [pair for pair in pairs if group.get(pair[0].moves.source) == group.get(pair[0].moves.destination)]
         apart = [(one, back) for one, back in pairs if (one.rate or 0.0) < LIKE * (back.rate or 0.0)]
         if apart:
             worst, faster = min(apart, key=lambda pair: (pair[0].rate or 0.0) / (pair[1].rate or 1.0))
