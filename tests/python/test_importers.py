@@ -263,6 +263,13 @@ def test_p2p_matrices_become_cases_with_and_without_peer_access(tmp_path: Path) 
     assert [row.flows[0].seconds.median for row in answers] == pytest.approx([21.37e-6, 4.11e-6])
 
 
+def test_a_copy_within_a_gpu_that_counts_bytes_read_and_written_has_half_of_it_as_payload(tmp_path: Path) -> None:
+    row = taken(tmp_path, "p2pBandwidthLatencyTest.txt")["p2pbandwidthlatencytest/unidirectional local/gpu:0>gpu:0"]
+    assert gbps(row) == pytest.approx(2947.17 / 2)
+    (line,) = Run(made.run(found=[row])).results.to_dicts()
+    assert line["value"] == pytest.approx(2947.17)
+
+
 def test_p2p_figures_of_gpus_without_peer_access_are_none_of_peers(tmp_path: Path) -> None:
     source = altered(tmp_path, "p2pBandwidthLatencyTest.txt", "     0\t     1     1", "     0\t     1     0")
     found = read(source).main

@@ -42,7 +42,10 @@ def outcome(case: Json, figures: Mapping[int, Figure]) -> Json | None:
     if len(flows) > 1:
         noted = replace(only, notes=(*only.notes, ALIKE))
         return {"flows": [_flow(case, flow, noted, only.value) for flow in flows]}
-    return {"flows": [_flow(case, flows[0], only, _own(only, figure))]}
+    found = _flow(case, flows[0], only, _own(only, figure))
+    if figure == "touched":
+        found["touched_bytes"] = 2 * (only.size or flows[0]["bytes"])
+    return {"flows": [found]}
 
 
 def sized(case: Json, figures: Mapping[int, Figure]) -> Json:
@@ -64,8 +67,8 @@ _NAMES = [name for name in Stats.__dataclass_fields__ if name != "n"]
 
 
 def _own(figure: Figure, kind: str) -> Stats:
-    """The flow's own rate or time, of what the suite's figure says of it."""
-    return scaled(figure.value, 2.0) if kind == "half" else figure.value
+    """Return the flow's own rate or time, of what the case's figure says of it."""
+    return scaled(figure.value, {"half": 2.0, "touched": 0.5}.get(kind, 1.0))
 
 
 def _flow(case: Json, flow: Json, figure: Figure, value: Stats) -> Json:

@@ -85,6 +85,8 @@ def _case(peer: PeerOutput, figure: Figure, moves: Movement, by_size: bool) -> J
 def _figure(figure: Figure, moves: Movement, flows: int) -> str:
     if figure.unit == SECONDS:
         return "latency"
+    if moves.counts == "read-and-written":
+        return "touched"
     return "sum" if flows > 1 else "first"
 
 
