@@ -57,7 +57,7 @@ def pair(by: str, way: str, source: int, destination: int, memories: tuple[str, 
 
 
 @dataclass
-class _Table:
+class _NvloomTable:
     test: str
     matrix: Matrix
     scale: float = 1.0
@@ -73,7 +73,7 @@ class Tables:
     said: dict[str, str] = field(default_factory=dict)
     gpus: dict[int, Gpu] = field(default_factory=dict)
     hosts: dict[str, None] = field(default_factory=dict)
-    tables: list[_Table] = field(default_factory=list)
+    tables: list[_NvloomTable] = field(default_factory=list)
     pairs: list[tuple[str, int, int, int, float]] = field(default_factory=list)
 
     def take(self, number: int, line: str) -> bool:
@@ -102,10 +102,10 @@ class Tables:
                 (self.test, number, int(one[2]), int(one[3]), float(one[1])) for one in _NOTED.finditer(line)
             ]
         elif (columns := head_of(text.split())) and "\t" in line and columns[0] == 0:
-            self.tables.append(_Table(self.test, Matrix(number, columns, tall=len(columns) == 1)))
+            self.tables.append(_NvloomTable(self.test, Matrix(number, columns, tall=len(columns) == 1)))
         elif self.test.startswith("gpu_to_rack") and line.startswith("\t") and not _NOTED.search(line):
             racks = list(range(len(text.replace("|", " ").split())))
-            self.tables.append(_Table(self.test, Matrix(number, racks, tall=True)))
+            self.tables.append(_NvloomTable(self.test, Matrix(number, racks, tall=True)))
         else:
             plain = line.replace("|", " ")
             inside = (

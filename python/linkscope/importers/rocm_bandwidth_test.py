@@ -54,7 +54,7 @@ _ASSUMED = "rocm_bandwidth_test does not print the size of -a and -A: its defaul
 
 
 @dataclass
-class _Read:
+class _RocmOutput:
     """``names``: of the devices by number; ``kinds``: "C" or "G" where a list says it."""
 
     version: str = ""
@@ -86,7 +86,7 @@ def recognises(text: str) -> bool:
 
 def read(source: Source) -> PeerOutput:
     """Return its tables and lists."""
-    found, taken = _Read(), set()
+    found, taken = _RocmOutput(), set()
     title, matrix = "", Matrix(0)
     ends: dict[str, int] = {}
     both = False
@@ -129,7 +129,7 @@ def _gpu(words: str) -> Gpu | None:
     return Gpu(name, rest[-1] if rest and _SLOT.fullmatch(rest[-1]) else None)
 
 
-def _output(found: _Read, taken: frozenset[int]) -> PeerOutput:
+def _output(found: _RocmOutput, taken: frozenset[int]) -> PeerOutput:
     places = found.places()
     findings = list(_findings(found, places))
     figures = [one for title, matrix in found.tables for one in _of_table(title, matrix, places, found.size)]
@@ -148,7 +148,7 @@ def _output(found: _Read, taken: frozenset[int]) -> PeerOutput:
     )
 
 
-def _findings(found: _Read, places: dict[int, str]) -> Iterator[Finding]:
+def _findings(found: _RocmOutput, places: dict[int, str]) -> Iterator[Finding]:
     """Yield what is no result: GPUs that do not reach each other, wrong data, cut tables, a newer version."""
     if found.version and tuple(map(int, found.version.split(".")[:2])) > _NEWEST:
         known = ".".join(map(str, _NEWEST))

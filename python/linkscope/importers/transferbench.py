@@ -48,7 +48,7 @@ _WAYS = ("->", "<-", "<->")
 
 
 @dataclass
-class _Table:
+class _TransferTable:
     """The table being read. ``both``: whether transfers go both ways; ``pulled``: whether destinations drive them;
     ``lines``: of each source and kind of line ("->", "-> min"), its number and the words."""
 
@@ -76,7 +76,7 @@ def recognises(text: str) -> bool:
 
 def read(source: Source) -> PeerOutput:
     """Return what its presets and lists print."""
-    tables: list[_Table] = []
+    tables: list[_TransferTable] = []
     presets, taken, findings = Presets(), set(), list[Finding]()
     version, size, memory, last, newest = "", None, "pinned", "", _NEWEST
     for number, raw in enumerate(source.lines, 1):
@@ -87,11 +87,13 @@ def read(source: Source) -> PeerOutput:
         elif match := _BYTES.fullmatch(text):
             size = int(match[1])
         elif match := _TITLE.match(text):
-            tables.append(_Table(_METHODS.get(match[3], match[3]), match[1] == "Bi", match[2] == "Remote", size=size))
+            tables.append(
+                _TransferTable(_METHODS.get(match[3], match[3]), match[1] == "Bi", match[2] == "Remote", size=size)
+            )
             presets.end()
         elif (word := text.partition(" ")[0]) in _HEADS and not presets.summary:
             if not tables or tables[-1].devices:
-                tables.append(_Table("kernel-copy", *_HEADS[word], size=size))
+                tables.append(_TransferTable("kernel-copy", *_HEADS[word], size=size))
             found = _DEVICE.findall(text)
             tables[-1].devices = tuple(f"{_KINDS[kind]}:{int(index)}" for kind, index in found)
         elif (match := _ROW.fullmatch(text)) and tables and (taking := _take(tables[-1], number, match, last)):
@@ -128,7 +130,7 @@ def read(source: Source) -> PeerOutput:
     )
 
 
-def _take(table: _Table, number: int, match: re.Match[str], last: str) -> str:
+def _take(table: _TransferTable, number: int, match: re.Match[str], last: str) -> str:
     """Take a line of results; min, max and sd stand below the direction that they are of, which is returned."""
     words = match[4].split()
     if not words or not all(map(is_cell, words)) or len(words) > (len(table.devices) or 2 * MOST_GPUS):
@@ -138,7 +140,7 @@ def _take(table: _Table, number: int, match: re.Match[str], last: str) -> str:
     return match[3] if match[3] in _WAYS else last or "->"
 
 
-def _figures(table: _Table, memory: str, findings: list[Finding]) -> Iterator[Figure]:
+def _figures(table: _TransferTable, memory: str, findings: list[Finding]) -> Iterator[Figure]:
     """Yield the results of every two devices, and within each; both ways' sum where its line is there."""
     sources = tuple(dict.fromkeys(here for here, _ in table.lines))
     table.devices = table.devices or sources
@@ -155,7 +157,7 @@ def _figures(table: _Table, memory: str, findings: list[Finding]) -> Iterator[Fi
                 yield _figure(table, here, there, kind, value, line, memory)
 
 
-def _figure(table: _Table, here: str, there: str, kind: str, value: float, line: int, memory: str) -> Figure:
+def _figure(table: _TransferTable, here: str, there: str, kind: str, value: float, line: int, memory: str) -> Figure:
     source, destination = (there, here) if kind == "<-" else (here, there)
     driver = destination if table.pulled else source
     method = table.method if driver.startswith("gpu") else "memcpy"

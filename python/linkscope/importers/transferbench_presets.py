@@ -75,7 +75,7 @@ _METHODS |= {"T": "kernel-bulk-copy"}
 
 
 @dataclass
-class _Transfer:
+class _PrintedTransfer:
     """A transfer of a list: ``read_only`` and such come of memory "N", none."""
 
     test: str
@@ -99,7 +99,7 @@ class Presets:
     root: int = 0
     check: tuple[str, str] = ("", "")
     pulled: bool = False
-    transfers: list[_Transfer] = field(default_factory=list)
+    transfers: list[_PrintedTransfer] = field(default_factory=list)
     found: list[Figure] = field(default_factory=list)
     ring: list[list[tuple[int, int, float]]] = field(default_factory=list)
     method: str = "kernel-copy"
@@ -131,7 +131,7 @@ class Presets:
             self._listed(number, text, match)
         elif match := _ROWS.fullmatch(line.strip()):
             place = (match[5], int(match[6]), int(match[8]))
-            one = _Transfer(match[1], number, float(match[9]), int(match[3]), match[4], place, match[7])
+            one = _PrintedTransfer(match[1], number, float(match[9]), int(match[3]), match[4], place, match[7])
             self.transfers.append(one)
         elif (match := _CHECK.fullmatch(text)) and match[1]:
             self.end()
@@ -146,7 +146,7 @@ class Presets:
         typed = _TYPED.search(text)
         by = (match[5] or (typed[1][0] if typed else "G"), int(match[6]), int(match[7]))
         size, value = int(match[3]), float(match[2])
-        self.transfers.append(_Transfer(self.test, number, value, size, match[4], by, match[8]))
+        self.transfers.append(_PrintedTransfer(self.test, number, value, size, match[4], by, match[8]))
 
     def _table(self, number: int, text: str) -> bool:
         """Take a line of a preset's table, or one that says nothing more."""
@@ -164,7 +164,7 @@ class Presets:
             for value, (source, by, index, destination) in zip(values, ones, strict=False):
                 one = (by, int(index), 0)
                 test = f"one2all {len(ones)}"
-                self.transfers.append(_Transfer(test, number, value, self.size, source, one, destination))
+                self.transfers.append(_PrintedTransfer(test, number, value, self.size, source, one, destination))
         elif (self.preset == "one2all" and _BLANK.fullmatch(text)) or (self.devices and self._row(number, text)):
             pass
         elif self.preset == "rings" and len(words) > 1 and len(words) % 2 == 0 and all(map(is_cell, words)):
@@ -273,7 +273,7 @@ class Presets:
             yield note("import.other-limit", tool=TOOL, check="healthcheck", limit=limit, results=count)
 
 
-def _of_list(transfer: _Transfer, at_once: int, several: bool) -> Figure | None:
+def _of_list(transfer: _PrintedTransfer, at_once: int, several: bool) -> Figure | None:
     """Return a transfer's result; None for one of several sources or destinations, or between hosts."""
     ends = [re.fullmatch(r"([A-Z])(\d{0,3})", word) for word in (transfer.source, transfer.destination)]
     kind, index, units = transfer.by
