@@ -96,7 +96,7 @@ class _Table:
 
 
 @dataclass
-class _Read:
+class _NvbandwidthOutput:
     """What was read so far. ``size``: bytes, where a command says them; ``hosts``: those that processes ran on;
     ``wrong``: runs and tests whose data were wrong."""
 
@@ -148,7 +148,7 @@ def recognises(text: str) -> bool:
 
 def read(source: Source) -> PeerOutput:
     """Return what nvbandwidth printed. Raises LinkscopeError for JSON that is none, or is not its."""
-    found = _Read()
+    found = _NvbandwidthOutput()
     if re.search(r'^\s{0,99}\{\s{0,99}"nvbandwidth"\s{0,99}:', source.text, re.MULTILINE):
         _json(source, found)
     else:
@@ -165,7 +165,7 @@ def read(source: Source) -> PeerOutput:
     return PeerOutput(TOOL, found.version, SUITES, figures, gpus, tuple(found.not_run), *parts)
 
 
-def _json(source: Source, found: _Read) -> None:
+def _json(source: Source, found: _NvbandwidthOutput) -> None:
     """Read a document. Up to 0.8 a test's three matrices stand one below the other."""
     root = source.json(_Document)["nvbandwidth"]
     found.begin(root.get("version", ""))
@@ -213,7 +213,7 @@ def _checked(source: Source, test: str, row: list[str]) -> list[str]:
     return row
 
 
-def _text(source: Source, found: _Read) -> None:
+def _text(source: Source, found: _NvbandwidthOutput) -> None:
     """Go over all lines: a test's name stands above its matrices, and in the lines below each of them."""
     running, title, before = "", "", ""
     matrix: Matrix | None = None
@@ -249,7 +249,7 @@ def _text(source: Source, found: _Read) -> None:
         found.taken |= {number} if taken else set()
 
 
-def _heads(found: _Read, text: str, before: str) -> bool:
+def _heads(found: _NvbandwidthOutput, text: str, before: str) -> bool:
     """Take a line above the tests or below them; return whether it is one."""
     word, _, rest = text.partition(": ")
     if match := _DEVICE.match(text):
@@ -269,7 +269,7 @@ def _heads(found: _Read, text: str, before: str) -> bool:
     return True
 
 
-def _stopped(found: _Read, line: str, running: str) -> bool:
+def _stopped(found: _NvbandwidthOutput, line: str, running: str) -> bool:
     """Take a line that says what went wrong; return whether it is one."""
     if _WRONG.match(line):
         found.fail(running or UNKNOWN, "")
@@ -295,7 +295,7 @@ def _bisected(number: int, match: re.Match[str]) -> Figure:
     return Figure(f"{TOOL} multinode_bisect_write_ce", single(float(match[3])), GBPS, *ends, moves=moves, line=number)
 
 
-def _named(found: _Read, matrix: Matrix | None, match: re.Match[str]) -> None:
+def _named(found: _NvbandwidthOutput, matrix: Matrix | None, match: re.Match[str]) -> None:
     """Give the table above a line SUM its test's name; the spread stands below that line."""
     test, part = tests.PART.sub("", match[2]), tests.PART.search(match[2])
     last = found.tables[-1] if found.tables else None
@@ -310,7 +310,7 @@ def _refusal(test: str, status: str, why: str) -> NotRun:
     return NotRun(f"{TOOL} {test}", "skipped" if status == "Waived" else "failed", reason)
 
 
-def _figures(found: _Read) -> Iterator[Figure]:
+def _figures(found: _NvbandwidthOutput) -> Iterator[Figure]:
     """Yield the results of each test of each run; a test that ran again is told apart."""
     groups: dict[tuple[str, int], list[_Table]] = {}
     seen: dict[tuple[str, str], int] = {}
@@ -331,7 +331,7 @@ def _figures(found: _Read) -> Iterator[Figure]:
     yield from found.bisected
 
 
-def _of_test(found: _Read, test: str, tables: Sequence[_Table], varies: str) -> Iterator[Figure]:
+def _of_test(found: _NvbandwidthOutput, test: str, tables: Sequence[_Table], varies: str) -> Iterator[Figure]:
     """Yield a test's results: of three tables the sum of both directions, with these as its parts."""
     whole = next((one for one in tables if one.part in ("", "total")), None)
     parts = [one for one in tables if one.part not in ("", "total")]
@@ -363,7 +363,7 @@ def _of_test(found: _Read, test: str, tables: Sequence[_Table], varies: str) -> 
             )
 
 
-def _size(found: _Read, table: _Table) -> tuple[int, tuple[str, ...]]:
+def _size(found: _NvbandwidthOutput, table: _Table) -> tuple[int, tuple[str, ...]]:
     """Return the bytes of a copy, and what there is to note: a size that nothing says, and the spread."""
     usual = 64 if table.version < (0, 7) else 512
     assumed = f"nvbandwidth does not print its buffer's size: its default, {usual} MiB, is taken"

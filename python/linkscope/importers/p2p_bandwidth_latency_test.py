@@ -58,7 +58,7 @@ class _Title:
 
 
 @dataclass
-class _Table:
+class _P2pTable:
     """``clock``: whose time a latency is, "GPU" or "CPU"; the table without a title says which GPUs are peers."""
 
     matrix: Matrix
@@ -67,9 +67,9 @@ class _Table:
 
 
 @dataclass
-class _Read:
+class _P2pOutput:
     gpus: dict[int, Gpu] = field(default_factory=dict)
-    tables: list[_Table] = field(default_factory=list)
+    tables: list[_P2pTable] = field(default_factory=list)
     apart: dict[tuple[int, int], None] = field(default_factory=dict)
     """GPUs that the output says are no peers."""
     figures: list[Figure] = field(default_factory=list)
@@ -87,7 +87,7 @@ def recognises(text: str) -> bool:
 
 def read(source: Source) -> PeerOutput:
     """Return the tables. Of P2P=Enabled, what is between GPUs without peer access is no result of it."""
-    found, taken = _Read(), set()
+    found, taken = _P2pOutput(), set()
     title: _Title | None = None
     matrix: Matrix | None = None
     for number, line in enumerate(source.lines, 1):
@@ -99,11 +99,11 @@ def read(source: Source) -> PeerOutput:
             title, matrix = None, None
         elif match := _HEAD.fullmatch(text):
             matrix = Matrix(number, head_of(match[2].split()))
-            found.tables.append(_Table(matrix, title, match[1]))
+            found.tables.append(_P2pTable(matrix, title, match[1]))
         elif title and matrix is None and Matrix(number).take(number, line):  # a table without its head
             matrix = Matrix(number)
             matrix.take(number, line)
-            found.tables.append(_Table(matrix, title, "GPU"))
+            found.tables.append(_P2pTable(matrix, title, "GPU"))
         elif not _line(found, number, text) and not (matrix is not None and matrix.take(number, line)):
             continue
         taken.add(number)
@@ -123,7 +123,7 @@ def read(source: Source) -> PeerOutput:
     return PeerOutput(TOOL, "", SUITES, tuple(found.figures), gpus, findings=findings, read=frozenset(taken))
 
 
-def _line(found: _Read, number: int, text: str) -> bool:
+def _line(found: _P2pOutput, number: int, text: str) -> bool:
     """Take a line that is of no table; return whether it is one of these."""
     if match := _DEVICE.fullmatch(text):
         found.gpus[int(match[1])] = Gpu(match[2], f"{match[5]:0>4}:{match[3]:0>2}:{match[4]:0>2}")
@@ -145,14 +145,14 @@ def _line(found: _Read, number: int, text: str) -> bool:
     return True
 
 
-def _connected(found: _Read, matrix: Matrix) -> None:
+def _connected(found: _P2pOutput, matrix: Matrix) -> None:
     for row, (_, words) in matrix.rows.items():
         for column, word in zip(matrix.columns, words, strict=False):
             if word == "0" and row != column:
                 found.apart[row, column] = None
 
 
-def _figures(found: _Read, title: _Title, table: _Table) -> Iterator[Figure]:
+def _figures(found: _P2pOutput, title: _Title, table: _P2pTable) -> Iterator[Figure]:
     """Yield a table's results: of the rows' GPUs to the columns'; a GPU that reads drives the copy from the other."""
     missing = table.matrix.missing()
     if missing:
@@ -164,7 +164,7 @@ def _figures(found: _Read, title: _Title, table: _Table) -> Iterator[Figure]:
                 yield _figure(found, title, table.clock, cell, value)
 
 
-def _figure(found: _Read, title: _Title, clock: str, cell: Cell, value: float) -> Figure:
+def _figure(found: _P2pOutput, title: _Title, clock: str, cell: Cell, value: float) -> Figure:
     latency, local, kind = title.kind == "latency", cell.row == cell.column, title.kind
     kernel = found.method != "copy-engine" and not latency and title.peers == "on"
     kind = {"unidirectional": "kernel", "bidirectional": "kernel bidirectional"}[kind] if kernel else kind
