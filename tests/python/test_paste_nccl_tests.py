@@ -14,6 +14,7 @@ from linkscope.messages.finding import Finding, Level
 
 SAMPLES = Path(__file__).parents[1] / "fixtures" / "importers"
 MIB = 1 << 20
+GIB = 1 << 30
 HEAD = "# nThread {} nGpus {} minBytes 8 maxBytes {} step: 2(factor) warmup iters: {} iters: {} agg iters: 1\n"
 DEVICE = "#  Rank  {0} Group  0 Pid   {1} on  node-a device  {0} [0x{0}b] NVIDIA H100 80GB HBM3\n"
 COLUMNS = (
@@ -276,3 +277,42 @@ def test_a_table_without_the_column_of_wrong_values_is_read() -> None:
     assert len(of(line.format("")).figures) == 1
     cut = of(row(MIB, 20, 1.75) + line.format("").replace("91.75", "9"))
     assert moves(cut.figures[-1])[:2] == ("all-reduce", 8)
+
+
+def test_a_list_of_ranks_that_is_cut_counts_all_of_them() -> None:
+    device = "#  Rank {:2} Group  0 Pid {} on  {} device  {} [0x{}b] NVIDIA A100-SXM4-40GB\n"
+    listed = "".join(device.format(rank, 700 + rank, f"node-{rank // 8}", rank % 8, rank % 8) for rank in (0, 7, 8, 15))
+    text = HEAD.format(1, 1, GIB, 5, 20) + listed + COLUMNS + row(GIB // 2, 5000, 15 / 8) + row(GIB, 9700, 15 / 8) + END
+    output = of(text)
+    assert {moves(one)[:3] for one in output.figures} == {("all-reduce", 16, 2)}
+    assert (len(output.gpus), output.gpus[5].name) == (16, "NVIDIA A100-SXM4-40GB")
+    last = device.format(71, 900, "node-x", 3, 1) + COLUMNS + row(GIB, 2600, 2 * 71 / 72) + END
+    assert {moves(one)[:3] for one in of(last).figures} == {("all-reduce", 72, 18)}
+
+
+def test_processes_that_print_the_same_ranks_ran_alone() -> None:
+    devices = DEVICE.format(0, 41) + DEVICE.format(0, 42).replace("node-a", "node-b")
+    config = HEAD.format(1, 1, GIB, 5, 20)
+    output = of(
+        config + "# Using devices\n" + config + "# Using devices\n" + devices + COLUMNS * 2 + row(GIB, 3500, 0) * 2
+    )
+    assert ("ran-alone", Level.ERROR) in told(output)
+    assert said(output, "ran-alone").facts["processes"] == 2
+    shared = DEVICE.format(0, 41) + DEVICE.format(1, 42).replace("[0x1b]", "[0x0b]")
+    assert ("shared-gpu", Level.WARNING) in told(of(config + shared + COLUMNS + row(GIB, 3500, 1.0) + END))
+
+
+def test_rows_of_milliseconds_and_without_an_operation_need_no_head() -> None:
+    output = of("  268435456  67108864  float  sum  5.125  52.38  0.00  0e+00\n")
+    assert [(one.size, one.value.median) for one in output.figures] == [(256 * MIB, 0.005125)]
+    text = "  67108864  2097152  float  11100  6.05  5.29  0e+00  11120  6.03  5.28  0e+00\n"
+    assert {moves(one)[:2] for one in of(text).figures} == {("all-gather", 8)}
+
+
+def test_tags_of_a_launcher_within_a_row_are_no_cells() -> None:
+    lines = (HEAD.format(1, 1, GIB, 5, 20) + COLUMNS).splitlines()
+    lines += [
+        " 67108864 16777216 float   sum    -1[0]     24410    2.75    5.27      0[0]     24420    2.75    5.27      0"
+    ]
+    output = of("\n".join("[0]" + line for line in lines))
+    assert [one.value.median for one in output.figures] == [0.02441, 0.02442]

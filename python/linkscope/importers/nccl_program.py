@@ -76,7 +76,9 @@ class HalfRow:
 @dataclass
 class Program:
     """Hold what one program has printed so far. ``kind``: the collective; ``name``: the program's, where it is none
-    that is known. ``step``: factor of a size, and bytes more. ``devices``: (group, pid, host, GPU) by rank."""
+    that is known. ``step``: factor of a size, and bytes more. ``devices``: (group, pid, host, GPU) by rank; of some
+    ranks alone unless ``lists_all``. ``each``: GPUs of a host as far as their numbers say it; ``places``: ranks by
+    (host, address of the GPU); ``others``: (pid, host) of processes that printed ranks which another has."""
 
     kind: str = ""
     name: str = ""
@@ -89,11 +91,17 @@ class Program:
     step: tuple[int, int] = (1, 0)
     is_configured: bool = False
     has_launch: bool = True
+    launch: str = ""
     devices: dict[int, tuple[int, str, str, Gpu]] = field(default_factory=dict)
+    lists_all: bool = True
+    each: int = 0
+    places: dict[tuple[str, str], set[int]] = field(default_factory=dict)
+    others: set[tuple[str, str]] = field(default_factory=set)
     ranks: int = 0
     hosts: int = 0
     points: list[HalfRow] = field(default_factory=list)
     per_second: float = 1e6
+    has_head: bool = False
     is_in_place: bool = False
     has_ended: bool = False
     is_spoilt: bool = False
@@ -115,8 +123,29 @@ class Program:
         return any(gpu.name.startswith("AMD") for *_, gpu in self.devices.values())
 
     @property
+    def is_cut(self) -> bool:
+        """Whether the list of ranks lacks some before its last."""
+        return bool(self.devices) and max(self.devices) >= len(self.devices)
+
+    @property
+    def on_hosts(self) -> int:
+        """Hosts that the ranks are on; of a list that is cut, as many as their GPUs need."""
+        listed = len({host for _, _, host, _ in self.devices.values()})
+        if self.lists_all or not listed:
+            return max(listed or self.hosts, 1)
+        return max(listed, -(-self.ranks // self.each))
+
+    @property
+    def shared(self) -> int:
+        """Ranks that share a GPU with another; virtual machines give several GPUs the bus 0."""
+        alike = [ranks for (_, address), ranks in self.places.items() if len(ranks) > 1 and address != "0x00"]
+        return 0 if self.others else sum(map(len, alike))
+
+    @property
     def members(self) -> int:
         """Ranks of a communicator: of the first, where they were split into groups."""
+        if not self.lists_all:
+            return self.ranks
         first = min((group for group, *_ in self.devices.values()), default=0)
         return sum(group == first for group, *_ in self.devices.values()) or self.ranks
 
@@ -144,7 +173,6 @@ class Program:
             f"root {point.root}" if point.root > 0 else "",
             "in place" if point.in_place else "",
         )
-        hosts = len({host for _, _, host, _ in self.devices.values()}) or self.hosts
         return Movement(
             "collective",
             "xccl-collective",
@@ -153,7 +181,7 @@ class Program:
             at_once=max(len({group for group, *_ in self.devices.values()}), 1),
             collective=self.kind,
             ranks=self.members,
-            hosts=max(hosts, 1),
+            hosts=self.on_hosts,
             varies=", ".join(word for word in said if word),
         )
 
@@ -250,6 +278,8 @@ def of_programs(source: Source, tool: str, programs: Sequence[Program], nvls: st
     widest = max(programs, key=lambda program: len(program.devices), default=Program())
     hosts = list(dict.fromkeys(host for _, _, host, _ in widest.devices.values() if not host.isdigit()))
     gpus = tuple(widest.devices[rank][3] for rank in sorted(widest.devices))[:MOST_GPUS]
+    if not widest.lists_all and len({gpu.name for gpu in gpus}) == 1:
+        gpus = (Gpu(gpus[0].name),) * min(widest.members, MOST_GPUS)
     host = hosts[0] if len(hosts) == 1 else ""
     return PeerOutput(tool, "", _SUITES, tuple(figures), gpus, host=host, findings=tuple(findings))
 
@@ -297,6 +327,11 @@ def _findings(tool: str, program: Program, good: int) -> Iterator[Finding]:
         yield warning("import.calls-only", test=test)
     if program.warm_up == 0:
         yield warning("import.cold", test=test, iterations=program.calls)
+    if program.others:
+        processes = 1 + len(program.others)
+        yield error("import.ran-alone", test=test, processes=processes, ranks=len(program.devices))
+    if program.shared:
+        yield warning("import.shared-gpu", test=test, ranks=program.shared)
     if program.threads == 1 and program.gpus > 1:
         yield note("import.one-thread", test=test, gpus=program.gpus)
     if program.is_inferred:

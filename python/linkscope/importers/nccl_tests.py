@@ -37,7 +37,8 @@ _HEADS = re.compile(
     re.MULTILINE,
 )
 _ROWS = re.compile(
-    r"^[ \t]{0,24}\d{1,18}[ \t]{1,20}\d{1,18}[ \t]{1,20}[a-z]\w{1,15}[ \t]{1,20}[a-z]{3,8}[ \t]{1,20}-?\d", re.MULTILINE
+    r"^[ \t]{0,24}\d{1,18}[ \t]{1,20}\d{1,18}[ \t]{1,20}[a-z]\w{1,15}[ \t]{1,20}(?:[a-z]{3,8}[ \t]{1,20})?-?\d",
+    re.MULTILINE,
 )
 _START = re.compile(
     r"(?:# )?(?:[nr]ccl-tests version (\S{1,40})(?: .{0,60}?[nr]ccl-library=(\d{1,9}))?"
@@ -48,8 +49,8 @@ _CONFIG = re.compile(
     r"warmup iters: (\d{1,9}) iters: (\d{1,9})(?: .{0,80}?graph: (\d{1,9}))?.{0,40}"
 )
 _RANK = re.compile(
-    r"#?\s{0,8}Rank\s{1,8}(\d{1,6}) (?:Group\s{1,8}(\d{1,6}) )?(?:Pid\s{1,12}(\d{1,9}) )?on\s{1,20}(\S{1,255}) "
-    r"device\s{1,4}\d{1,4} \[([0-9a-fA-Fx:.]{1,20})\] ?(.{0,100})"
+    r"#?\s{0,8}Rank\s{1,8}(\d{1,6}) (?:Group\s{1,8}(\d{1,6}) )?(?:Pid\s{1,12}(\d{1,9}) )?on\s{1,20}(?:(\S{1,255}) )?"
+    r"device\s{1,4}(\d{1,4}) \[([0-9a-fA-Fx:.]{1,20})\] ?(.{0,100})"
 )
 _COLUMNS = re.compile(r"#?\s{0,20}(?:size\s{1,20}count|bytes\s{1,20}N)\s{1,20}type\b")
 _ROW = re.compile(
@@ -60,6 +61,10 @@ _SHORT = re.compile(r"Invalid number of GPUs: \d{1,6} requested but only \d{1,6}
 _MOST = re.compile(r"# Reducing maxBytes to (\d{1,18})")
 _FOOTER = re.compile(r"(?:# )? ?(?:(Avg bus bandwidth) {1,8}:|Out of bounds values {1,4}: (\d{1,9}) ?(\w{0,8}))")
 _OTHER = re.compile(r"# (?:Collective test concluded|Using devices|GPU memory|NCCL Tests compiled)|rccl-tests: Version")
+_CLOCKS = (1e6, 1e3)
+"""Times a second: microseconds, before 2019 milliseconds."""
+_INNER = re.compile(r"(?<=\d)\[\d{1,6}\](?= {3,40}\S)")
+"""A launcher's tag of a rank within a row, which the program prints in parts."""
 _MOST_LINE = 2000
 _NAMED = re.compile(r"(?<![\w-])(?:\S{0,200}/)?(\w{2,20}_perf)(?:_\w{1,20})?(?![\w.:])")
 
@@ -69,7 +74,7 @@ def recognises(text: str) -> bool:
     if _HEADS.search(text) or "Test NCCL failure " in text or nccl_reports.recognises(text):
         return True
     lines = (text[match.start() : text.find("\n", match.end())] for match in _ROWS.finditer(text))
-    return any(next(_points(0, line, 1e6, even=True), None) for line in lines)
+    return any(next(_points(0, line, per_second, even=True), None) for line in lines for per_second in _CLOCKS)
 
 
 def read(source: Source) -> PeerOutput:
@@ -85,7 +90,8 @@ def _text(source: Source, said: LibraryWords) -> PeerOutput:
     """Read a table, or several of one program after another."""
     programs, named, version, library = [Program()], "", "", ""
     taken: set[int] = set(said.read)
-    for number, line in enumerate(source.lines, 1):
+    for number, printed in enumerate(source.lines, 1):
+        line = _INNER.sub("", printed) if "[" in printed and "NCCL" not in printed else printed
         program = programs[-1]
         if match := _START.match(line):
             if program.has_begun:
@@ -94,17 +100,15 @@ def _text(source: Source, said: LibraryWords) -> PeerOutput:
             if match[3]:
                 program.kind, program.name = kind_of(match[3]), match[3]
         elif match := _CONFIG.match(line):
-            if program.has_begun:
+            if program.has_begun and (program.points or program.stops or program.launch != match[0]):
                 programs.append(program := Program())
             _configure(program, match)
         elif match := _RANK.match(line):
-            pci = None if match[5].startswith("0x") else match[5].lower().partition(".")[0]
-            device = int(match[2] or 0), match[3] or "", match[4], Gpu(match[6].strip(), pci)
-            program.devices.setdefault(int(match[1]), device)
+            _take_rank(program, match)
         elif _COLUMNS.match(line):
             if program.has_ended or (program.points and not program.is_configured):
                 programs.append(program := Program())
-            program.per_second = 1e3 if "bytes" in line else 1e6
+            program.per_second, program.has_head = _CLOCKS["bytes" in line], True
             program.times_calls = "cputime" in line
         elif line.startswith("#") and "in-place" in line:
             program.is_in_place = "out-of-place" not in line
@@ -120,6 +124,8 @@ def _text(source: Source, said: LibraryWords) -> PeerOutput:
         elif not line.startswith("#") and (match := _ROW.match(line)):
             even = program.kind not in UNEVEN
             found = list(_points(number, line, program.per_second, even=even))
+            if not found and not program.has_head and (found := list(_points(number, line, _CLOCKS[1], even=even))):
+                program.per_second = _CLOCKS[1]
             found = [replace(point, in_place=True) for point in found] if program.is_in_place else found
             if not found:
                 continue
@@ -146,7 +152,19 @@ def _text(source: Source, said: LibraryWords) -> PeerOutput:
     return replace(peer, version=version, versions=versions, read=frozenset(taken), findings=findings)
 
 
+def _take_rank(program: Program, match: re.Match[str]) -> None:
+    """Take the device of a rank. A rank that another process has printed before ran beside that one, not with it."""
+    pci = None if match[6].startswith("0x") else match[6].lower().partition(".")[0]
+    host, process = match[4] or "", match[3] or ""
+    first = program.devices.setdefault(int(match[1]), (int(match[2] or 0), process, host, Gpu(match[7].strip(), pci)))
+    if first[1:3] != (process, host):
+        program.others.add((process, host))
+    program.each = max(program.each, int(match[5]) + 1, program.threads * program.gpus)
+    program.places.setdefault((host, match[6]), set()).add(int(match[1]))
+
+
 def _configure(program: Program, match: re.Match[str]) -> None:
+    program.launch = match[0]
     program.threads, program.gpus, program.most = int(match[1]), int(match[2]), int(match[3])
     program.step = (int(match[4]), 0) if match[5] == "factor" else (1, int(match[4]))
     program.warm_up, program.calls, program.graphs = int(match[6]), int(match[7]), int(match[8] or 0)
@@ -198,16 +216,19 @@ def _complete(source: Source, program: Program, said: LibraryWords) -> None:
     """Find out what the table does not say: the collective, the ranks and the hosts."""
     program.ranks = program.ranks or source.processes or said.ranks
     program.hosts = program.hosts or said.hosts
+    kind, ranks = inferred(program.points)
+    if program.is_cut or (kind in ("all-reduce", program.kind) and ranks > program.members > 0):
+        program.lists_all = False
+        program.ranks = ranks or source.processes or max(program.devices) + 1
     program.has_launch = program.is_configured
     if not program.kind and not program.name:
         stem = re.sub(r"[^a-z]", "", source.path.stem.lower())
         names = {kind: re.sub(r"[^a-z]", "", name) for kind, name in PROGRAMS.items()}
         program.kind = next((kind for kind, name in names.items() if stem.startswith(name)), "")
     if not program.kind and not program.name and program.points:
-        kind, ranks = inferred(program.points)
         program.kind, program.ranks, program.is_inferred = kind, program.ranks or ranks, bool(kind)
     elif not program.members:
-        program.ranks = inferred(program.points)[1]
+        program.ranks = ranks
 
 
 def _newer(version: str) -> tuple[Finding, ...]:
