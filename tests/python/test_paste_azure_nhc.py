@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from linkscope.importers import azure_nhc
+from linkscope.importers.imported_run import pasted
 from linkscope.importers.peer_output import PeerOutput, Source
 from linkscope.messages.finding import Level
 
@@ -65,3 +66,12 @@ def test_other_checks_that_failed_are_named() -> None:
 def test_checks_that_pass_have_results_too(line: str, value: float) -> None:
     (figure,) = output(line).figures
     assert figure.value.median == pytest.approx(value)
+
+
+def test_network_cards_need_no_device_of_the_node(tmp_path: Path) -> None:
+    line = "SUCCESS:  nhc:  Health check passed:  check_ib_bw_gdr: IB write bandwidth test passed for IB=mlx5_ib{0}, "
+    log = tmp_path / "health.log"
+    log.write_text("".join(f"{line.format(one)}IB BW=39{one}.50 Gbps\n" for one in (1, 2)))
+    moves = [one.moves for one in output(log.read_text()).figures]
+    assert [one.varies for one in moves if one] == ["mlx5_ib1", "mlx5_ib2"]
+    assert [row.imported.value for row in pasted([log]).rows if row.imported] == [391.5 / 8, 392.5 / 8]

@@ -102,10 +102,9 @@ def _result(found: _Read, number: int, line: str) -> bool:
         _limit(found, name, float(match[2] or 0))
     elif match := _CARD.search(line):
         name = "check_ib_bw_non_gdr" if "non_gdr" in line else "check_ib_bw_gdr"
-        place = f"nic:{match[1] or match[4]}"
         memory = "pageable" if "non_gdr" in line else "device"
-        moves = Movement("network", "verbs", place, place, "", (memory, memory))
-        _add(found, f"{TOOL} {name}", float(match[3] or match[5]) / 8, moves, number, (place, ""))
+        moves = Movement("network", "verbs", memories=(memory, memory), varies=match[1] or match[4])
+        _add(found, f"{TOOL} {name}", float(match[3] or match[5]) / 8, moves, number, (f"nic:{moves.varies}", ""))
         _limit(found, name, float(match[2] or 0) / 8)
     else:
         return False
