@@ -90,3 +90,9 @@ def test_simple_p2p_is_read_and_its_wrong_data_leave_it_out() -> None:
     found = output(f"{line}Verification error @ element 1: val = nan, ref = 4.000000\n")
     assert not found.figures
     assert [one.code for one in found.findings] == ["import.wrong-data"]
+
+
+def test_a_title_that_was_shortened_is_one() -> None:
+    title = "Unidirectional P2P=Enabled Bandwidth (GB/s)"
+    found = output(f"{title}\n   D\\D     0      1\n     0 1500.1  230.5\n     1  231.5 1502.2\n")
+    assert [one.value.median for one in of_test(found, "unidirectional")] == [230.5, 231.5]

@@ -38,7 +38,8 @@ _DEVICE = re.compile(
 )
 _CAN = re.compile(r"Device=(\d{1,3}) (CAN|CANNOT) Access Peer Device=(\d{1,3})")
 _TITLE = re.compile(
-    r"(?:(Uni|Bi)directional )?P2P=(Enabled|Disabled) (Bandwidth|Latency) ?(?:\(P2P (Writes|Reads)\) )?Matrix.{0,20}"
+    r"(?:(Uni|Bi)directional )?P2P=(Enabled|Disabled) (Bandwidth|Latency) ?(?:\(P2P (Writes|Reads)\) ?)?"
+    r"(?:Matrix.{0,20}|\((?:GB/s|us)\):?)"
 )
 _HEAD = re.compile(r"(D[\\/]?D|GPU|CPU)((?:[ \t]{1,20}\d{1,3}){1,256})")
 _PAIR = re.compile(r"cudaMemcpyPeer / cudaMemcpy between GPU(\d{1,3}) and GPU(\d{1,3}): (\d{1,9}\.\d{1,6})GB/s")
