@@ -176,3 +176,16 @@ def test_every_line_is_short_and_whole() -> None:
         output = read(Source.read(path))
         for found in (*output.findings, *topology_findings(joined(output))):
             assert 0 < len(sentence(found)) <= 100, sentence(found)
+
+
+def test_peer_access_below_a_topology_is_no_other_topology() -> None:
+    joined_by = "\tGPU0\tGPU1\tCPU Affinity\tNUMA Affinity\nGPU0\t X \tPHB\t0-15\t0\nGPU1\tPHB\t X \t0-15\t0\n\n"
+    access = " \tGPU0\tGPU1\t\n GPU0\tX\t{0}\t\n GPU1\t{0}\tX\t\n\nLegend:\n\n  X    = Self\n  OK   = Status Ok\n"
+    found = of(joined_by + access.format("CNS"))
+    assert [(one.code, one.facts) for one in found.findings] == [
+        ("links.no-access", {"pairs": ["gpu:0>gpu:1", "gpu:1>gpu:0"]})
+    ]
+    assert joined(found).pairs["gpu:0", "gpu:1"] == "PHB"
+    assert not of(joined_by + access.format("OK")).findings
+    assert recognises(access.format("OK"))
+    assert (of(access.format("NS")).topology, len(of(access.format("NS")).gpus)) == (None, 2)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import takewhile
 
 from linkscope.importers.peer_output import MOST_GPUS, Gpu, PeerOutput, Source, Topology
@@ -22,7 +22,8 @@ _BDF = r"[0-9a-f]{4}:[0-9a-f]{2}:[0-9a-f]{2}\.\d"
 _AMD_LINK = r"(?:SELF|0|15|30|40|XGMI|PCIE)"
 _ROW = re.compile(
     rf"^[ \t|]*(?:GPU\d{{1,3}}[ \t|]+{_LINK}[ \t|]+{_LINK}\b"
-    rf"|(?:GPU\d{{1,3}}|{_BDF})[ \t|]+{_AMD_LINK}[ \t|]+{_AMD_LINK}\b)",
+    rf"|(?:GPU\d{{1,3}}|{_BDF})[ \t|]+{_AMD_LINK}[ \t|]+{_AMD_LINK}\b"
+    rf"|GPU\d{{1,3}}[ \t]+(?:X[ \t]+(?:OK|[CGT]?NS|DR)|(?:OK|[CGT]?NS|DR)[ \t]+(?:X|OK|[CGT]?NS|DR))\b)",
     re.MULTILINE,
 )
 _WORD = re.compile(_LINK)
@@ -30,13 +31,16 @@ _DEVICE = re.compile(rf"GPU\d{{1,3}}|NIC\d{{1,3}}|[a-z][a-z0-9_]{{2,30}}|{_BDF}"
 _GPU = re.compile(r"GPU(\d{1,3})")
 _ADDRESS = re.compile(_BDF)
 _LEGEND = re.compile(
-    r"\s*(?:(?:NIC )?Legend:|(?:X|SYS|SOC|NODE|PHB|PXB|PIX|PSB|C2C|NV#|SELF|ENABLED / DISABLED) {1,6}= .*)"
+    r"\s*(?:(?:NIC )?Legend:"
+    r"|(?:X|SYS|SOC|NODE|PHB|PXB|PIX|PSB|C2C|NV#|SELF|ENABLED / DISABLED|OK|CNS|GNS|TNS|NS|DR|U) {1,6}= .*)"
 )
 _NIC = re.compile(r"\s*(NIC\d{1,3}): {0,8}([A-Za-z0-9_.-]{1,40})")
 _TITLE = re.compile(r"=* {0,4}([A-Z][A-Za-z -]{3,30}) between two GPUs *=*|\s*([A-Z][A-Z -]{3,30}) TABLE:")
 _NUMA = re.compile(r"GPU\[(\d{1,3})\]\s{0,8}: \(Topology\) Numa (Node|Affinity): (-?\d{1,4})")
+_ACCESS = re.compile(r"OK|CNS|GNS|TNS|NS|DR|U|X")
+"""Words of `nvidia-smi topo -p2p`, which says between which GPUs peer access works."""
 _SELF = ("X", "SELF", "0")
-_NO_ACCESS = ("DISABLED", "False")
+_NO_ACCESS = ("DISABLED", "False", "CNS", "GNS", "TNS", "NS", "DR")
 _XGMI_HOP, _PCIE_WEIGHT = 15, 40
 """Weights that AMD's driver gives a hop by xGMI, and a way by PCIe."""
 
@@ -77,6 +81,7 @@ class _JoinTable:
 def read(source: Source) -> PeerOutput:
     """Return how devices are joined; rows that are cut away are named. Raises LinkscopeError."""
     matrices, cards, numa, taken = [_JoinTable()], dict[str, str](), dict[str, int](), set[int]()
+    access = _JoinTable("access")
     for number, line in enumerate(source.lines, 1):
         words = line.replace("|", " ").split()
         if match := _TITLE.fullmatch(line.rstrip()):
@@ -89,6 +94,11 @@ def read(source: Source) -> PeerOutput:
             if matrices[-1].rows:
                 matrices.append(_JoinTable())
             matrices[-1].head = head
+        elif _is_of_access(words):
+            if not access.rows:
+                access.head = matrices.pop().head if matrices[-1].head and not matrices[-1].rows else ()
+                matrices = matrices or [_JoinTable()]
+            access.rows[words[0]] = tuple(words[1:])
         elif row := _row(words, matrices[-1]):
             if matrices[-1].rows.get(words[0], row) != row:
                 matrices.append(_JoinTable(head=matrices[-1].head))
@@ -98,10 +108,28 @@ def read(source: Source) -> PeerOutput:
             continue
         taken.add(number)
     found = [one for one in matrices if one.rows]
-    if not found:
+    if not found and not access.rows:
         raise source.wrong(0, "no row says how devices are joined")
     plain = [one for one in found if not one.property and not _of_amd(one)]
-    return _joined(plain, cards, numa, taken) if plain else _amd(found, numa, taken)
+    if found and not plain:
+        return _amd(found, numa, taken)
+    apart = [
+        f"gpu:{row[3:]}>gpu:{column[3:]}"
+        for row, column, word in (_cells(access, access.columns()) if access.rows else ())
+        if word in _NO_ACCESS
+    ]
+    told = (warning("links.no-access", pairs=apart),) if apart else ()
+    if not plain:
+        return PeerOutput(TOOL, "", (), (), (Gpu(),) * len(access.rows), findings=told, read=frozenset(taken))
+    joined = _joined(plain, cards, numa, taken)
+    return replace(joined, findings=(*joined.findings, *told))
+
+
+def _is_of_access(words: Sequence[str]) -> bool:
+    """Return whether words are a row of `nvidia-smi topo -p2p`."""
+    cells = words[1:]
+    plain = len(words) > 2 and _GPU.fullmatch(words[0]) is not None and all(map(_ACCESS.fullmatch, cells))
+    return plain and any(word != "X" for word in cells)
 
 
 def _head(words: Sequence[str]) -> tuple[str, ...]:
