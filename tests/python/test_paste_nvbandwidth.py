@@ -214,3 +214,8 @@ def test_a_row_with_what_is_no_number_is_left_unread() -> None:
     found = output(text)
     assert [one.value.median for one in found.figures] == [26.41]
     assert 3 not in found.read
+
+
+def test_waived_tests_of_old_versions_are_counted() -> None:
+    found = output("nvbandwidth Version: v0.2\n\nWaiving device_to_device_memcpy_read_ce.\n")
+    assert [(one.code, one.facts["tests"]) for one in found.findings] == [("import.waived", 1)]

@@ -118,3 +118,11 @@ def test_what_is_no_row_is_left_and_nothing_is_an_error() -> None:
     assert (len(output.figures), sorted(output.read)) == (1, [1, 2, 3])
     with pytest.raises(LinkscopeError, match="printed no results"):
         read(Source(Path("paste.txt"), "#alltoall_device\n" + TABLE))
+
+
+def test_a_table_without_its_name_is_an_unknown_collective() -> None:
+    rows = "65536       16384     32-bit    block     210.500000        0.311         0.301\n"
+    (figure,) = of(
+        TABLE + rows + "1048576     262144    32-bit    block     240.000000        4.369         4.232\n"
+    ).figures[1:]
+    assert (moved(figure).collective, moved(figure).ranks, figure.value.median) == ("", 32, 0.00024)

@@ -262,7 +262,7 @@ def _heads(found: _NvbandwidthOutput, text: str, before: str) -> bool:
         found.hosts[match[2]] = None
     elif word in _FACTS:
         found.said[word] = rest.strip()[:100]
-    elif text.startswith("Waived:"):
+    elif text.startswith(("Waived:", "Waiving ")):
         found.waived += 1
     else:
         return word in _HEADS or text.startswith(_TAIL)

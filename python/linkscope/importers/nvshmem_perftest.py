@@ -180,6 +180,8 @@ def _ranks(job: _Job, results: Sequence[_PrintedLine]) -> int:
         rates = [one.rates for one in results if one.rates and _collective(one.job) == kind]
         if rates and (count := ranks_of(rates, rounds)):
             return count
+    if unnamed := ranks_of([one.rates for one in results if one.rates and not one.job], 1):
+        return unnamed
     return max(job.gpus, default=-1) + 1
 
 
@@ -196,12 +198,13 @@ def _hosts(gpus: Mapping[int, tuple[int, Gpu]], ranks: int) -> int:
 def _figure(one: _PrintedLine, job: _Job, ranks: int, hosts: int) -> Iterator[Figure]:
     """Yield the figure, none for message rates, allocations and zeros."""
     scale, value = _UNITS.get(one.unit.lower()), plain_number(one.value)
-    if scale is None or value is None or value <= 0 or one.job in ("malloc", ""):
+    unnamed = not one.job and one.rates is None
+    if scale is None or value is None or value <= 0 or one.job == "malloc" or unnamed:
         return
     unit = SECONDS if scale > 1 else GBPS
     memory = UNKNOWN if job.in_host_memory else "device"
     kind = _collective(one.job)
-    if kind:
+    if kind or not one.job:  # a table without its name is a collective's where it has a bus bandwidth
         size = None if kind == "barrier" else one.size
         varies = (*one.varies, *([f"{one.size} threads"] if kind == "barrier" and one.size > 4 else []))
         moves = Movement(
@@ -230,7 +233,7 @@ def _figure(one: _PrintedLine, job: _Job, ranks: int, hosts: int) -> Iterator[Fi
             varies=", ".join(one.varies),
         )
     yield Figure(
-        f"{TOOL} {one.job}",
+        f"{TOOL} {one.job}".rstrip(),
         single(value / scale),
         unit,
         size=size,
