@@ -203,6 +203,6 @@ def checks(around: RunSurroundings, cause: Finding, kind: str) -> Iterator[Findi
     codes = (*chosen.get(around.vendor or "", ()), *chosen.get("", ()))
     gpu = next(iter(gpus_of(cause.where)), "")
     device = around.run.node.device(gpu) if gpu in around.gpus else None
-    facts = {"gpu": gpu, "index": gpu.partition(":")[2], "pci": device.pci if device else ""}
+    facts = {"gpu": gpu, "index": gpu.partition(":")[2], "pci": (device.pci or "") if device else ""}
     for code in codes:
         yield note(code, **facts, **({"default": cause.facts["default"]} if code == "explain.check-power" else {}))

@@ -69,9 +69,10 @@ def readings_of(run: Run) -> list[PastedResult]:
 
 
 def _bus(row: Row, moves: Movement) -> float | None:
-    """Return the bus bandwidth of a collective of which the tool prints the time."""
+    """Return the bus bandwidth of a collective of which the tool prints the time; None where nothing names it."""
     rate = row.flows[0].gbps
-    collective = Collective.of(row.case["flows"][0]) if moves.kind == "collective" and moves.ranks > 1 else None
+    exchanged = moves.kind == "collective" and moves.collective and moves.ranks > 1
+    collective = Collective.of(row.case["flows"][0]) if exchanged else None
     return rate.median * collective.bus_factor if rate is not None and collective is not None else None
 
 

@@ -78,16 +78,37 @@ def _without_peer_access(run: Run) -> list[str]:
 
 
 def _otherwise_counted(run: Run) -> set[str]:
-    """Return the cases of another tool whose rates are of other bytes than the payload once, or of one direction of
-    two: no reference is of these."""
+    """Return the cases of another tool whose rates are of other bytes than the payload once: no reference is of
+    these."""
     moves = ((row.id, row.imported.moves) for row in run.file.rows if row.imported is not None)
-    return {name for name, one in moves if isinstance(one, dict) and (one.get("counts") != "payload" or one["opposed"])}
+    return {name for name, one in moves if isinstance(one, dict) and one.get("counts") != "payload"}
+
+
+def _without_peers(run: Run, large: polars.DataFrame) -> set[str]:
+    """Return another tool's results that no healthy path and no peer is like: one direction while the other is busy,
+    and copies between a GPU and the NUMA nodes that it reaches slower than its own, which no tool names."""
+    moves = ((row.id, row.imported.moves) for row in run.file.rows if row.imported is not None)
+    opposed = {name for name, one in moves if isinstance(one, dict) and one.get("opposed")}
+    ends = polars.concat_list("source", "destination")
+    host = large.filter(
+        polars.col("origin") != "", ends.list.eval(polars.element().str.starts_with("numa:")).list.any()
+    )
+    gpu, node = (ends.list.eval(polars.element().filter(polars.element().str.starts_with(kind))).list.first()
+                 for kind in ("gpu:", "numa:"))  # fmt: skip
+    into = polars.col("destination").str.starts_with("gpu:")
+    best = host.with_columns(gpu.alias("gpu"), node.alias("node"), into.alias("into")).filter(
+        polars.col("gpu").is_not_null()
+    )
+    by = ("gpu", "into", "flows", "method", "bytes", "row")
+    near = polars.col("node").sort_by("value").last().over(by)
+    return opposed | set(best.filter(polars.col("node") != near)["id"])
 
 
 def _transfers(run: Run, frame: polars.DataFrame) -> Iterator[Line]:
     """Yield rates of one flow, or of two opposite ones."""
     both = (polars.col("figure") == "sum") & (polars.col("together") == "both") & (polars.col("flows") == 2)
-    alone = (polars.col("figure") == "first") & (polars.col("flows") == 1)
+    touched = (polars.col("figure") == "touched") & (polars.col("origin") != "")
+    alone = ((polars.col("figure") == "first") | touched) & (polars.col("flows") == 1)
     large = frame.filter(
         both | alone,
         polars.col("unit") == RATE,
@@ -96,11 +117,11 @@ def _transfers(run: Run, frame: polars.DataFrame) -> Iterator[Line]:
         polars.col("class").is_in([*_ON_GPUS, "pinned"]),
         polars.all_horizontal(polars.col("source", "destination").is_not_null()),
     )
-    other = _otherwise_counted(run)
+    other, apart = _otherwise_counted(run), _without_peers(run, large)
     columns = ("key", "id", "source", "destination", "executor", "method", "bytes", "flows", "parameters", "origin")
     rows = large.select(columns).iter_rows()
     for key, name, source, destination, executor, method, size, directions, parameters, origin in rows:
-        way = _way(run, source, destination)
+        way = _way(run, source, destination) if name not in apart else None
         if way is None:
             continue
         gpu = next(iter(way["gpus"]), source)
