@@ -138,3 +138,9 @@ def test_blanks_that_a_page_has_changed_are_blanks(blanks: str) -> None:
         blanks.join(line.split()) if blanks == " " else line.replace("   ", blanks) for line in text.split("\n")
     )
     assert len(told(spoilt).figures) == len(told(text).figures) > 1
+
+
+def test_a_column_more_is_read_over() -> None:
+    text = HEAD + COLUMNS.replace("\n", "   BW minimum[MB/sec]\n") + ROWS.replace("\n", "   9950.00\n")
+    (figure,) = told(text).figures
+    assert figure.value.median == pytest.approx(10000 * MIB / 1e9)

@@ -33,7 +33,7 @@ _TITLE = re.compile(
     r" (BW|Latency)(?: forwarding| Multicast){0,2} Test\s*"
 )
 _COLUMNS = re.compile(
-    r"#?\bbytes|#iterations|#sl|BW[ _](?:peak|average|Port\d)\[\w{1,4}/sec\]|MsgRate(?: Port\d)?\[Mpps\]"
+    r"#?\bbytes|#iterations|#sl|BW[ _]\w{3,10}\[\w{1,4}/sec\]|MsgRate(?: Port\d)?\[Mpps\]"
     r"|t_\w{1,8}\[usec\]|[\d.]{2,5}% percentile\[usec\]|tps average|CPU_Util\[%{1,2}\]"
 )
 _UNITS = {"MB/sec": 1e-9 * (1 << 20), "MiB/sec": 1e-9 * (1 << 20), "Gb/sec": 0.125}
