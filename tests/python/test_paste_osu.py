@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from linkscope.errors import LinkscopeError
+from linkscope.importers.imported_run import pasted
 from linkscope.importers.osu import read, recognises
 from linkscope.importers.peer_output import UNKNOWN, Figure, Movement, PeerOutput, Source
 
@@ -77,8 +78,9 @@ def test_every_row_of_a_log_is_read() -> None:
         (f"$ srun -n2 osu_bw H H\n{PLAIN}", HOST),
         (f"$ srun -n2 ./osu_bw -m 4194304 -i 10\n{PLAIN}", HOST),
         (f"$ srun -n2 osu_bw -d cuda\n{BW}", UNSAID),
-        (f"we ran osu_bw between two nodes\n{PLAIN}", UNSAID),
-        (PLAIN, UNSAID),
+        (f"we ran osu_bw between two nodes\n{PLAIN}", HOST),
+        (PLAIN, HOST),
+        (PLAIN.replace("Bandwidth Test", "Allreduce Latency Test"), UNSAID),
         (BW, UNSAID),
         (
             BW.replace("# Size", "# Send Buffer on DEVICE (D) and Receive Buffer on HOST (H)\n# Size"),
@@ -236,3 +238,30 @@ def test_blanks_that_a_page_has_changed_are_blanks(blanks: str) -> None:
         blanks.join(line.split()) if blanks == " " else line.replace("   ", blanks) for line in text.split("\n")
     )
     assert len(told(spoilt).figures) == len(told(text).figures) > 1
+
+
+def test_titles_and_heads_of_all_years_begin_tables() -> None:
+    old = "# OSU MPI Latency Test (Version 2.3)\n# Size Latency (us)\n8 1.25\n1024 2.75\n"
+    found = told(old)
+    assert (found.version, [one.test for one in found.figures]) == ("2.3", ["osu_latency"] * 2)
+    python = "# OMB Python MPI Latency Test\n# Size (B)      Latency (us)\n1024   21.50\n"
+    found = told(f"{python}# OMB-Py MPI Bandwidth Test\n# Size (B)  Bandwidth (MB/s)\n1024   83.25\n")
+    assert (found.tool, [one.test for one in found.figures]) == ("OMB-Py", ["osu_latency", "osu_bw"])
+    untitled = told(f"{python}# Size      Bandwidth (MB/s)\n2048   84.25\n").figures
+    assert [(one.test, one.unit) for one in untitled] == [("osu_latency", "s"), ("osu_bw, untitled", "GB/s")]
+
+
+@pytest.mark.parametrize(
+    ("command", "hosts"),
+    [("", 0), ("$ mpirun -np 2 osu_bw", 0), ("$ srun -N1 -n2 osu_bw", 1), ("$ srun -N2 -n2 osu_bw", 2)],
+)
+def test_nobody_says_on_how_many_hosts_ranks_ran_unless_the_command_does(command: str, hosts: int) -> None:
+    assert moves(only(f"{command}\n{BW}")).hosts == hosts
+
+
+def test_empty_messages_of_one_test_are_no_size_of_another(tmp_path: Path) -> None:
+    text = "# OSU MPI Latency Test v5.7\n# Size          Latency (us)\n0   1.25\n8   1.50\n"
+    text += "# OSU MPI Broadcast Latency Test v5.7\n# Size       Avg Latency(us)\n1024   8.25\n"
+    path = tmp_path / "osu.txt"
+    path.write_text(text)
+    assert len(pasted([path]).rows) == 3

@@ -182,3 +182,15 @@ def test_blanks_that_a_page_has_changed_are_blanks(blanks: str) -> None:
         blanks.join(line.split()) if blanks == " " else line.replace("   ", blanks) for line in text.split("\n")
     )
     assert len(told(spoilt).figures) == len(told(text).figures) > 1
+
+
+@pytest.mark.parametrize(
+    ("words", "hosts"),
+    [
+        ("$ ucx_perftest -t tag_bw -m cuda node-7\n", 0),
+        ("$ ucx_perftest -t tag_bw -m cuda localhost\n", 1),
+        ("Accepted connection from 127.0.0.1:40000\n", 1),
+    ],
+)
+def test_both_ends_are_on_one_host_where_an_address_says_so(words: str, hosts: int) -> None:
+    assert moves(only(f"{words}{HEAD}{FINAL}")).hosts == hosts

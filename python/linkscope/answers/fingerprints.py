@@ -31,13 +31,19 @@ MOST_LINKS = 0.8
 TWELVE_GBPS = (252.0, 264.0)
 FASTEST_GBPS, FASTEST_OLDER_GBPS = 1800.0, 460.0
 """GB/s one way of the fastest link between two GPUs, and of NVLink 4 and all xGMI."""
-ABOVE = 1.03
+ABOVE = 1.12
+"""Factor from which on a rate is more than links carry: nominal rates are rounded, and MI100's reach 1.09 of theirs."""
 WITHIN_SHARE = (0.35, 0.62)
 """What a copy within a GPU reaches of its memory's rate, which it needs twice."""
 NEAR_LINE = 0.7
 """Share of the line from which on a rate needs no other explanation."""
 LARGE, SMALL = 256 << 10, 4 << 10
 """Bytes from which on a rate is one of the path, and up to which a time is one of the latency."""
+LARGE_ON_CARDS = 32 << 10
+"""The same of a network card's own test, which sends 64 KiB by default, many at once."""
+TIME_JUMP, TIME_DROP, STEPS = 3.0, 2.0, 4
+"""Factors of latency from a size to a larger one: by how much more than the size it grows, by how much it falls; how
+many times as large the next size is at most."""
 STEP, ALONE, TIME_FALLS = 1.5, 3.0, 1.1
 """Factors: between the rates of two sizes for a step, from a size to both its neighbours, of a time that falls."""
 LEAST_STEP = 1 << 10
@@ -102,7 +108,8 @@ def fingerprints(
         return by_size
     counted = list(_counted(rate, movement))
     path: list[Finding] = []
-    if not counted and movement.at_once == 1 and (size is None or size >= LARGE):
+    least = LARGE_ON_CARDS if movement.kind == "network" else LARGE
+    if not counted and movement.at_once == 1 and (size is None or size >= least):
         path = list(_above(told, memory_gbps)) or _paths(told, series)
     if any(one.code == "fingerprint.network" for one in path):
         by_size = [replace(one, code=_OTHERWISE.get(one.code, one.code)) for one in by_size]
@@ -113,6 +120,11 @@ def fingerprints(
 def _in_host(moves: Movement) -> bool:
     """Return whether both buffers are known to lie in host memory."""
     return all(memory in _HOST_MEMORY for memory in moves.memories)
+
+
+def _of_host_and_gpu(moves: Movement) -> bool:
+    """Return whether one buffer is known to lie in host memory and the other in a GPU's."""
+    return "device" in moves.memories and any(memory in _HOST_MEMORY for memory in moves.memories)
 
 
 def _counted(rate: float, moves: Movement) -> Iterator[Finding]:
@@ -148,7 +160,7 @@ def _paths(told: _Told, series: Sequence[tuple[int, float]]) -> list[Finding]:
     if told.near_line:
         return []
     cards, slots = list(_network(told, series)), list(_pcie(told))
-    if cards:
+    if cards and not (slots and _of_host_and_gpu(told.moves) and told.moves.hosts < 2):
         return [*cards, *(one for one in slots if one.code == "fingerprint.over-pcie")]
     return slots or list(_nvlinks(told)) or list(_tcp(told))
 
@@ -160,20 +172,23 @@ def _network(told: _Told, series: Sequence[tuple[int, float]]) -> Iterator[Findi
     by_library = moves.kind in ("peer", "message") and moves.method.startswith(_NETWORKED)
     fell = max((rate for _, rate in series), default=0.0) > STEP * told.rate
     across = moves.kind == "network" or (moves.kind == "collective" and moves.hosts > 1)
-    if not across and (not by_library or (_in_host(told.moves) and moves.hosts == 1 and not fell)):
+    if not across and (not by_library or (_in_host(moves) and moves.hosts == 1 and not fell)):
         return
     for gbits in CARDS_GBITS:
         share = told.rate * 8 / gbits
         if CARD_SHARE[0] <= share <= CARD_SHARE[1]:
-            code = "fingerprint.network-card" if across or moves.hosts > 1 else "fingerprint.network"
-            yield told.finding(code, share=share, gbits=gbits)
+            if moves.kind == "message" and not moves.hosts:
+                yield note("fingerprint.network-if", rate=told.rate, share=share, gbits=gbits)
+            else:
+                code = "fingerprint.network-card" if across or moves.hosts > 1 else "fingerprint.network"
+                yield told.finding(code, share=share, gbits=gbits)
 
 
 def _pcie(told: _Told) -> Iterator[Finding]:
     """Yield the PCIe slot that a rate is of, or which half or quarter of the one that there is."""
     moves = told.moves
     by_host = moves.kind in ("to-gpu", "to-host")
-    if not (by_host or told.between_gpus) or (by_host and {"pageable", "managed"} & set(moves.memories)):
+    if not (by_host or told.between_gpus) or (by_host and "pageable" in moves.memories) or "managed" in moves.memories:
         return
     if told.pcie is None:
         yield from _any_pcie(told)
@@ -249,7 +264,7 @@ def _by_size(moves: Movement, series: Sequence[tuple[int, float]]) -> Iterator[F
     falls = list(_falls(moves, rest))
     yield from falls or _steps(rest)
     small = [size / (rate * 1e9) for size, rate in series if size <= SMALL]
-    if len(small) > 2 and median(small) > FLOOR_SECONDS and moves.kind in ("peer", "message") and moves.hosts == 1:
+    if len(small) > 2 and median(small) > FLOOR_SECONDS and moves.kind in ("peer", "message") and moves.hosts < 2:
         yield note("fingerprint.slow-start", seconds=median(small), size=SMALL)
 
 
@@ -285,6 +300,19 @@ def _steps(series: Sequence[tuple[int, float]]) -> Iterator[Finding]:
             steps.append((time_falls, note("fingerprint.step-up", factor=next_rate / rate, **facts)))
     if steps:
         yield max(steps, key=lambda one: one[0])[1]
+
+
+def time_fingerprints(series: Sequence[tuple[int, float]]) -> Iterator[Finding]:
+    """Yield where latencies (bytes, seconds) jump by far more than the size does, and where a larger message takes far
+    less time than a smaller one."""
+    for (size, seconds), (larger, after) in pairwise(one for one in series if one[0] >= LEAST_STEP):
+        if larger > STEPS * size:
+            continue
+        facts = {"size": size, "larger": larger, "seconds": seconds, "next": after}
+        if after > TIME_JUMP * seconds * larger / size:
+            yield note("fingerprint.time-jumps", factor=after / seconds, **facts)
+        elif after < seconds / TIME_DROP:
+            yield note("fingerprint.time-falls", factor=seconds / after, **facts)
 
 
 def library_fingerprints(words: Mapping[str, Any], rate: float | None, peer_rate: float | None) -> list[Finding]:

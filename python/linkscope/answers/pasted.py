@@ -11,10 +11,10 @@ from dataclasses import dataclass, replace
 import polars
 
 from linkscope.answers.answer import Answer, Column, Kind, Outcome, Table
-from linkscope.answers.fingerprints import fingerprints, library_fingerprints
+from linkscope.answers.fingerprints import fingerprints, library_fingerprints, time_fingerprints
 from linkscope.answers.readings import PastedResult, readings_of
-from linkscope.answers.references import copy_gbps, of_collective_on_one_host
-from linkscope.answers.stand_out import agree, stand_out
+from linkscope.answers.references import SENT, copy_gbps, of_collective_on_one_host
+from linkscope.answers.stand_out import LIKE, agree, stand_out
 from linkscope.answers.topology_oddities import topology_findings
 from linkscope.figures.columns import RATE, TIME
 from linkscope.figures.run import Run
@@ -28,19 +28,23 @@ _ROWS = 8
 _PCIE = re.compile(r"pcie(\d)-x(\d+)")
 _FULL_LINKS = ((18, 50.0), (18, 25.0), (12, 25.0))
 """All NVLinks of a GPU, GB/s of one: B200 and B300, H100 and H200, A100 and H100 NVL."""
-_FULL_SHARE = (0.82, 0.91)
+_FULL_SHARE = (0.82, 0.93)
 """What healthy copies reach of them."""
 _HOST_LINKS = ((3, 25.0),)
 """The same of a GPU's links to its CPU: V100 and POWER9."""
 _BY_LINKS = ("peer", "message", "to-gpu", "to-host")
 _HOST_SHARE = (0.88, 0.98)
-_LARGE, _SATURATED = 1 << 20, 256 << 20
+_LARGE, _SATURATED = 1_000_000, 256 << 20
+_BEYOND_CACHES = 64 << 20
+"""Bytes of a message that no CPU's caches make faster than links between GPUs."""
 _OF_LINKS_ALONE = 64.0
 """GB/s of one direction that neither PCIe 5.0 x16 nor a 400 Gb/s network card carries."""
 _UNTRUE = ("one-gpu", "one-gpu-likely", "above-line", "own-rows", "own-rows-of-any")
 """Fingerprints of rates that are none of a link."""
 _USUAL = ("full-links", "twelve-links", "network-card", "pcie", "direct")
 """Fingerprints of a path that is as fast as it can be."""
+_TIMES = ("time-jumps", "time-falls")
+"""Fingerprints of latencies, which point at no path."""
 _COLD = "import.cold"
 _DETAILS = ("read-and-written", "both-directions", "step-down", "step-up", "slow-start")
 """Fingerprints that --full says."""
@@ -66,14 +70,18 @@ def of_paste(run: Run, answer: Answer, checked: Collection[str]) -> Answer:
     readings = readings_of(run)
     wrong = [one for one in run.printed if one.level is Level.ERROR]
     odd = topology_findings(run.topology) if run.topology is not None else []
-    apart = stand_out(readings, [one for one in readings if one.row.id not in checked])
+    unchecked = [one for one in readings if one.row.id not in checked]
+    apart = stand_out(readings, [one for one in unchecked if not _is_cold(one, readings)])
     likely = _likely(run, readings)
     outcome, headline = _verdict(run, answer, checked, readings, wrong, [*odd, *apart], likely)
     told = {one.code for one in answer.findings}
     doubles = ("links",) if "explain.likely-links-down" in told else ()
     first = [one for one in likely.findings if one.code.partition(".")[2] not in (*_DETAILS, *doubles)]
     certain = outcome is Outcome.FAILS
-    shown = [*odd, *apart, *[one for one in first if not certain or one.level is Level.ERROR][:_SHOWN]]
+    if any(one.code == "paste.access-slower" for one in apart):  # neither path is the slot's
+        first = [one for one in first if one.code not in ("fingerprint.pcie", "fingerprint.over-pcie")]
+    likely_first = [one for one in first if not certain or one.level is Level.ERROR][:_SHOWN]
+    shown = [*odd, *apart, *_disturbed(readings), *likely_first]
     kept = [one for one in answer.findings if one.code != "explain.two-runs"]
     if headline.code == _COLD:
         kept = [one for one in kept if not one.code.startswith("explain.")]
@@ -118,8 +126,8 @@ def _verdict(
     if several is not None:
         return several
     if likely.tables and likely.usual == likely.tables and agree(readings):
-        return Outcome.HOLDS, note("paste.usual", results=len(readings))
-    if any(one.code.partition(".")[2] not in _DETAILS for one in likely.findings):
+        return Outcome.HOLDS, note("paste.usual" if len(readings) > 1 else "paste.usual-one", results=len(readings))
+    if any(one.code.partition(".")[2] not in (*_DETAILS, *_TIMES) for one in likely.findings):
         return Outcome.UNTESTED, note("paste.likely-only", results=len(readings))
     return Outcome.UNTESTED, _unsettled(run, readings)
 
@@ -144,16 +152,58 @@ def _over_hosts(run: Run, readings: Sequence[PastedResult]) -> tuple[Outcome, Fi
     return Outcome.UNTESTED, note("paste.several-hosts", **facts)
 
 
+def _is_cold(one: PastedResult, readings: Sequence[PastedResult]) -> bool:
+    """Return whether a copy within a GPU is far slower than others of that GPU, which is not awake at the first one."""
+    local = [other for other in readings if other.moves.kind == "local" and other.moves.method == one.moves.method]
+    fastest = max((other.rate or 0.0 for other in local if other.path == one.path), default=0.0)
+    return one.moves.kind == "local" and bool(one.rate) and (one.rate or 0.0) < LIKE * fastest
+
+
+def _disturbed(readings: Sequence[PastedResult]) -> Iterator[Finding]:
+    """Yield the collectives of large size that are slow beside the next smaller and the next larger size."""
+    series: defaultdict[tuple[object, ...], dict[int, PastedResult]] = defaultdict(dict)
+    for one in readings:
+        if one.moves.kind == "collective" and one.rate and one.size >= _SATURATED:
+            series[one.series][one.size] = one
+    for by_size in series.values():
+        for before, size, after in zip(sorted(by_size), sorted(by_size)[1:], sorted(by_size)[2:], strict=False):
+            rates = [by_size[one].rate or 0.0 for one in (before, size, after)]
+            if rates[1] < LIKE * min(rates[0], rates[2]):
+                facts = {"size": size, "rate": rates[1], "near": min(rates[0], rates[2])}
+                yield note("paste.disturbed", test=by_size[size].test, **facts)
+                return
+
+
+def _far_from_host(readings: Sequence[PastedResult]) -> set[str]:
+    """Return the results between a GPU and a NUMA node that is not the one it reaches fastest."""
+    best: dict[tuple[object, ...], PastedResult] = {}
+    host = [one for one in readings if one.moves.kind in ("to-gpu", "to-host") and one.moves.source and one.rate]
+    gpus = [one.moves.source if one.moves.kind == "to-host" else one.moves.destination for one in host]
+    keys = {one.row.id: (one.table, one.size, gpu) for one, gpu in zip(host, gpus, strict=True)}
+    for one in host:
+        key = keys[one.row.id]
+        best[key] = max(best.get(key, one), one, key=lambda each: each.rate or 0.0)
+    return {one.row.id for one in host if best[keys[one.row.id]].path != one.path}
+
+
 def _unsettled(run: Run, readings: Sequence[PastedResult]) -> Finding:
     """Return why nothing could be checked; the message says what would settle it."""
+    if all(one.moves.kind == "collective" and one.moves.ranks == 1 for one in readings):
+        return note("paste.one-rank", results=len(readings))
     if all(one.moves.kind == "collective" and 0 < one.size < _SATURATED for one in readings):
         return note("paste.small", largest=max(one.size for one in readings))
+    if all(one.moves.kind == "network" for one in readings):
+        best = max(readings, key=lambda one: (one.rate or 0.0) / (1 + one.moves.both))
+        rate = (best.rate or 0.0) / (1 + best.moves.both)
+        code = "paste.network" if rate else "paste.network-times"
+        return note(code, results=len(readings), test=best.test, rate=rate, gbits=rate * 8)
     if all(memory in HOST_MEMORIES for one in readings for memory in one.moves.memories):
         return note("paste.host-memory", results=len(readings))
     if all(one.moves.opposed for one in readings):
         least = min(readings, key=lambda one: one.rate or 0.0)
         return note("paste.opposed", rate=least.rate or 0.0, line=least.line_gbps or 0.0, results=len(readings))
-    if all(UNKNOWN in one.moves.memories for one in readings):
+    kinds = [set(one.moves.memories) for one in readings]
+    if all(UNKNOWN in memories or memories <= set(HOST_MEMORIES) for memories in kinds):
         return note("paste.unknown-memory", results=len(readings))
     gpus = run.node.of_kind("gpu")
     if gpus and gpus[0].name and run.node.links:
@@ -164,14 +214,15 @@ def _unsettled(run: Run, readings: Sequence[PastedResult]) -> Finding:
 def _likely(run: Run, readings: Sequence[PastedResult]) -> Likely:
     """Return what the rates are fingerprints of: of each table its fastest and its slowest result."""
     tables: defaultdict[tuple[object, ...], list[PastedResult]] = defaultdict(list)
+    far = _far_from_host(readings)
     for reading in readings:
         moves = reading.moves
         by_library = moves.kind == "collective" and moves.counts == "payload"
-        if reading.rate and not by_library and moves.varies != WITHOUT_PEER_ACCESS:
+        if reading.rate and not by_library and moves.varies != WITHOUT_PEER_ACCESS and reading.row.id not in far:
             tables[reading.table].append(reading)
 
     def alone(some: Sequence[PastedResult]) -> bool:
-        return not some[0].moves.opposed and some[0].moves.at_once == 1
+        return not some[0].moves.opposed and some[0].moves.at_once == 1 and some[0].moves.kind != "local"
 
     found: list[Finding] = []
     usual = 0
@@ -180,8 +231,10 @@ def _likely(run: Run, readings: Sequence[PastedResult]) -> Likely:
         large = sorted((one for one in some if one.size == most), key=lambda one: one.rate or 0.0)
         ends = large[-1:] if len(large) == 1 else [large[-1], large[0]]
         each = [_of_reading(run, one, some) for one in ends]
-        usual += alone(some) and all(any(one.code.partition(".")[2] in _USUAL for one in told) for told in each)
+        known = [any(_is_usual(one, end) for one in told) for end, told in zip(ends, each, strict=True)]
+        usual += alone(some) and all(known)
         found += [one for told in each for one in told]
+    found += _of_times(readings)
     for words in (one for one in run.printed if one.code == "import.library-words"):
         found += library_fingerprints(
             words.facts, max((one.rate or 0.0 for one in readings), default=0.0), copy_gbps(run)
@@ -189,6 +242,28 @@ def _likely(run: Run, readings: Sequence[PastedResult]) -> Likely:
     first = {one.code: one for one in sorted(found, key=lambda one: float(one.facts.get("rate", 0.0)))}
     ordered = sorted(dict.fromkeys(one.code for one in found), key=lambda code: first[code].level is not Level.ERROR)
     return Likely(tuple(first[code] for code in ordered), usual, sum(map(alone, tables.values())))
+
+
+def _is_usual(finding: Finding, reading: PastedResult) -> bool:
+    """Return whether a path is as fast as it can be. PCIe is what joins a GPU to its host; whether two GPUs have no
+    faster links is not known from their rate."""
+    name = finding.code.partition(".")[2]
+    if name == "direct":
+        return reading.size >= SENT
+    return name in _USUAL and (name != "pcie" or reading.moves.kind in ("to-gpu", "to-host"))
+
+
+def _of_times(readings: Sequence[PastedResult]) -> Iterator[Finding]:
+    """Yield where the latencies of a series of sizes jump or fall, of each kind the largest."""
+    series: defaultdict[tuple[object, ...], dict[int, float]] = defaultdict(dict)
+    for one in readings:
+        if one.seconds is not None and one.moves.kind in ("peer", "message", "network"):
+            series[one.series][one.size] = one.seconds
+    found = sorted(
+        (finding for sizes in series.values() for finding in time_fingerprints(sorted(sizes.items()))),
+        key=lambda finding: float(finding.facts["factor"]),
+    )
+    yield from {finding.code: finding for finding in found}.values()
 
 
 def _of_reading(run: Run, reading: PastedResult, table: Sequence[PastedResult]) -> list[Finding]:
@@ -216,7 +291,9 @@ def _full_links(reading: PastedResult) -> Finding | None:
     """Return that a rate is usual for all links of some GPU; of a message, that only links between GPUs carry it."""
     rate = (reading.rate or 0.0) / (2 if reading.moves.both else 1)
     if reading.moves.kind == "message":
-        on_gpus = reading.moves.memories == ("device", "device") and reading.size >= _LARGE
+        memories = set(reading.moves.memories)
+        possible = memories == {"device"} or (UNKNOWN in memories and not memories & set(HOST_MEMORIES))
+        on_gpus = possible and reading.size >= (_LARGE if memories == {"device"} else _BEYOND_CACHES)
         return note("fingerprint.direct", rate=rate) if on_gpus and _OF_LINKS_ALONE < rate < 450 else None
     by_host = reading.moves.kind != "peer"
     known, (least, most) = (_HOST_LINKS, _HOST_SHARE) if by_host else (_FULL_LINKS, _FULL_SHARE)
@@ -253,10 +330,11 @@ def _tables(readings: Sequence[PastedResult]) -> Iterator[Table]:
         columns += [Column("line_gbps", Kind.NUMBER)] if any(line["line_gbps"] for line in lines) else []
         bus = any(one.moves.kind == "collective" and one.rate for one in readings)
         if len(sizes) == 1 and sizes != {None}:
-            facts, codes = {"size": sizes.pop()}, ("paste.results-at", "paste.bus-bandwidths-at")
+            facts, codes = {"size": sizes.pop()}, ("paste.results-at", "paste.bus-bandwidths-at", "paste.times-at")
         else:
-            facts, codes = {}, ("paste.results", "paste.bus-bandwidths")
-        yield Table(codes[bus], frame, tuple(columns), facts=facts, first=_ROWS)
+            facts, codes = {}, ("paste.results", "paste.bus-bandwidths", "paste.times")
+        timed = all(one.rate is None for one in readings)
+        yield Table(codes[2 if timed else bus], frame, tuple(columns), facts=facts, first=_ROWS)
 
 
 def _lines(some: Sequence[PastedResult]) -> Iterator[dict[str, object]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -40,17 +41,20 @@ def tests_of(row: SuiteRow) -> set[str]:
 def claimed(peer: PeerOutput, node: Node, tests: Iterable[str]) -> list[tuple[set[str], Json]]:
     """Each case of the tool's suites that measures one of ``tests`` on ``node``, with the names of those tests.
 
-    A row takes the sizes and the numbers of members of the figures besides its own, so that its ids name sizes as those
-    of `linkscope run` do.
+    A row takes the sizes of its tests' figures and numbers of members besides its own, so that its ids name sizes as
+    those of `linkscope run` do.
     """
     wanted = set(tests)
-    asked = {figure.size for figure in peer.figures if figure.size is not None}
+    sizes: dict[str, set[int]] = {}
+    for figure in peer.figures:
+        sizes.setdefault(figure.test, set()).update(() if figure.size is None else (figure.size,))
     members = {str(figure.facts["members"]) for figure in peer.figures if figure.facts.get("members")}
     found: list[tuple[set[str], Json]] = []
     for suite in map(load_suite, peer.suites):
         for row in suite.rows:
             names = tests_of(row) & wanted
             if names and (node.of_kind("gpu") or not row.needs_gpu):
+                asked = set[int]().union(*(sizes.get(name, ()) for name in names))
                 sized = replace(row, sizes=tuple(dict.fromkeys((*row.sizes, *sorted(asked)))))
                 row = sized if len(row.sizes) > 1 else row
                 row = replace(row, counts=tuple(dict.fromkeys((*row.counts, *members)))) if row.counts else row
@@ -72,20 +76,21 @@ def gpus_of(case: Json) -> set[str]:
 
 
 def matches(peer: PeerOutput, cases: Sequence[tuple[set[str], Json]]) -> Iterator[Match]:
-    """The cases that have figures. A figure belongs to the first case that it fits."""
-    left: dict[str, list[Figure]] = {}
-    for figure in peer.figures:
-        left.setdefault(figure.test, []).append(figure)
+    """Yield the cases that have figures. A figure belongs to the first case that it fits."""
+    left: dict[str, dict[str, deque[Figure]]] = {}
+    for figure in peer.figures:  # those that fit the same cases wait in line, so that the work is linear
+        alike = repr((figure.row, figure.column, figure.size, figure.facts))
+        left.setdefault(figure.test, {}).setdefault(alike, deque()).append(figure)
     for names, case in cases:
         found: dict[int, Figure] = {}
         labels = case["labels"]
         for number, place in enumerate(labels.get("cells") or [labels]):
             for name in sorted(names):
-                fitting = (one for one in left.get(name, ()) if number not in found and _fits(one, case, place))
+                waiting = left.get(name, {}).values()
+                fitting = (some for some in waiting if number not in found and some and _fits(some[0], case, place))
                 first = next(fitting, None)
                 if first is not None:
-                    left[name].remove(first)
-                    found[number] = first
+                    found[number] = first.popleft()
         if found:
             yield Match(case, found)
 

@@ -146,7 +146,7 @@ def _rows(peer: PeerOutput, node: Node, wanted: Wanted) -> tuple[list[Json], lis
 def _is_known(moves: Movement) -> bool:
     """Return whether a case of a suite can be meant: none lies on several hosts, and each names its memory."""
     variants = set(moves.varies.split(", ")) - {"", WITHOUT_PEER_ACCESS, HOST_CLOCK}
-    return moves.hosts == 1 and UNKNOWN not in moves.memories and not variants
+    return moves.hosts < 2 and UNKNOWN not in moves.memories and not variants
 
 
 def _own_row(peer: PeerOutput, case: Json, figure: Figure) -> Json:

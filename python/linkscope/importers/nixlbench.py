@@ -44,6 +44,8 @@ _STORAGE = ("GDS", "GDS_MT", "POSIX", "OBJ", "HF3FS", "AZURE_BLOB", "GUSLI", "IN
 """Backends whose target is a file or an object, whatever segment type is printed."""
 _STOPPED = re.compile(r"(?:Failed to|Unsupported|Unable to|Invalid) [A-Za-z ]{3,60}|NIXL_ERR_\w{1,40}")
 _WRONG = "Consistency check failed"
+_ON_ONE_HOST = re.compile(r"etcd.{0,60}://(?:localhost|127\.0\.0\.1)", re.IGNORECASE)
+"""Workers that find one another by a service of their own host."""
 
 
 @dataclass
@@ -89,12 +91,18 @@ def read(source: Source) -> PeerOutput:
             run.wrong = run.wrong or _WRONG in line
             continue
         lines.add(number)
-    figures = told_apart([figure for run in runs if not run.wrong for figure in run.figures])
+    hosts = int(_ON_ONE_HOST.search(source.text) is not None)
+    figures = told_apart([_placed(figure, hosts) for run in runs if not run.wrong for figure in run.figures])
     findings = tuple(finding for run in runs for finding in _told(run))
     if not figures and not findings:
         raise source.wrong(0, "nixlbench printed no results")
     tool = KVBENCH if figures and all(figure.test.startswith(KVBENCH) for figure in figures) else TOOL
     return PeerOutput(tool, "", (), figures, findings=findings, read=frozenset(lines))
+
+
+def _placed(figure: Figure, hosts: int) -> Figure:
+    """Return a result with how many hosts its workers ran on, 0 where nothing says it."""
+    return replace(figure, moves=replace(figure.moves, hosts=hosts)) if figure.moves else figure
 
 
 def _asked(command: Command) -> dict[str, str]:

@@ -37,7 +37,7 @@ TOOL = "OSU"
 SUMMARY = "OSU micro-benchmarks to 7.5 (MPI, NCCL, RCCL, OpenSHMEM) and OMB-Py: text, also of -f and --validation"
 NEWEST = (7, 5)
 SUITES = ("p2p-processes", "collectives")
-_TITLE = re.compile(r"\s{0,8}(?:# ?)?O(?:SU|MB) (.{1,90}?) Test(?: v(\d[\w.-]{0,20}))?\s*")
+_TITLE = re.compile(r"\s{0,8}(?:# ?)?O(?:SU|MB)(-Py)? (.{1,90}?) Test(?: v| \(Version |)(\d[\w.-]{0,20})?\)?\s*")
 _COLUMNS = re.compile(
     r"Size(?: \(B\))?|Bandwidth ?\(MB/s\)|MB/s|Messages/s|(?:Avg |Min |Max )?Latency ?\(us\)|Overall ?\(us\)"
     r"|Compute ?\(us\)|Coll\. Init ?\(us\)|MPI_\w{4} ?\(us\)|(?:Pure|Min|Max) Comm\.? ?\(us\)|Overlap ?\(%\)|Iterations"
@@ -85,9 +85,12 @@ class _OsuPreamble:
 
 @dataclass
 class _OsuTable:
+    """``plain``: its title names no accelerator, so that it allocated no GPU memory."""
+
     test: OsuTest
     said: _OsuPreamble
     accelerated: str = ""
+    plain: bool = False
     columns: tuple[str, ...] = ()
     datatypes: list[str] = field(default_factory=list)
     pairs: int = 1
@@ -108,7 +111,7 @@ class _OsuLog:
 def recognises(text: str) -> bool:
     """Return whether a text holds a title, a table's head or a program of OSU's."""
     head = r"^ {0,8}#? ?Size\s.{0,40}(?:Bandwidth|Latency|Overall) ?\((?:MB/s|us)\)|^#Using [NR]CCL"
-    title = r"# ?O(?:SU|MB) .{1,90} Test\b|^OSU .{1,90} Test v\d|[ /]osu_\w{2,30}(?: |$)"
+    title = r"# ?O(?:SU|MB)(?:-Py)? .{1,90} Test\b|^OSU .{1,90} Test v\d|[ /]osu_\w{2,30}(?: |$)"
     return re.search(f"{head}|{title}", text, re.MULTILINE) is not None
 
 
@@ -121,11 +124,13 @@ def read(source: Source) -> PeerOutput:
         text = line.replace("\t", "  ").strip()
         if match := _TITLE.fullmatch(text):
             _end(found, table)
-            accelerated = _ACCELERATED.search(match[1])
-            table = _OsuTable(titled(_ACCELERATED.sub("", match[1])), said, accelerated[1] if accelerated else "")
+            title = f"Python {match[2]}" if match[1] else match[2]
+            accelerated = _ACCELERATED.search(title)
+            plain = re.match("MPI[ _]", title) is not None and accelerated is None
+            table = _OsuTable(titled(_ACCELERATED.sub("", title)), said, accelerated[1] if accelerated else "", plain)
             said = _OsuPreamble(torch=said.torch, world=said.world)
-            found.version = found.version or match[2] or ""
-            found.titles.append(match[1])
+            found.version = found.version or match[3] or ""
+            found.titles.append(title)
         elif number in begun:
             _end(found, table)
             table, said = None, _OsuPreamble(begun[number])
@@ -133,7 +138,7 @@ def read(source: Source) -> PeerOutput:
             table = _without_rows(found, table)
             said.using += 1
         elif text.startswith(("#", "Size ", "Avg Latency(us)")):
-            table = _head(text, table, said)
+            table = _head(text, _without_rows(found, table) if _is_another(text, table) else table, said)
         elif _ROW.fullmatch(text):
             table = table or (_OsuTable(_untitled(said), said) if said.command else None)
             if table is None or not _row(source, number, text.split(), table, found):
@@ -162,7 +167,7 @@ def _output(found: _OsuLog) -> PeerOutput:
     newer = [warning("import.newer-version", tool=TOOL, version=found.version, known=known)] if numbers > NEWEST else []
     moved = [figure.moves for figure in found.figures if figure.moves is not None]
     on_gpus = [one for one in moved if {"device", "managed"} & set(one.memories)]
-    gpus = max((max(one.ranks // one.hosts, 2 if one.kind == "message" else 1) for one in on_gpus), default=0)
+    gpus = max((max(one.ranks // max(one.hosts, 1), 2 if one.kind == "message" else 1) for one in on_gpus), default=0)
     in_python = bool(found.titles) and all(title.startswith("Python") for title in found.titles)
     return PeerOutput(
         *(
@@ -204,6 +209,12 @@ def _untitled(said: _OsuPreamble, columns: Sequence[str] = ()) -> OsuTest:
         return started(program[:40])
     kind = "bw" if any("MB/s" in column for column in columns) else "latency"
     return OsuTest(f"osu_{kind}, untitled", "NCCL" if said.using else "MPI")
+
+
+def _is_another(line: str, table: _OsuTable | None) -> bool:
+    """Return whether a line is the head of another table, whose title nobody knows."""
+    columns = tuple(_COLUMNS.findall(line))
+    return table is not None and table.rows > 0 and any(map(_VALUE.match, columns)) and columns != table.columns
 
 
 def _head(line: str, table: _OsuTable | None, said: _OsuPreamble) -> _OsuTable | None:
@@ -284,7 +295,7 @@ def _figure(source: Source, line: int, value: tuple[Stats, str, int | None], tab
         moves = replace(moves, both="bibw" in test.name)
     varies = ", ".join(told)
     facts |= {name: fact for name, fact in (("hosts", hosts if hosts > 1 else 0), ("varies", varies)) if fact}
-    moves = replace(moves, hosts=max(hosts, 1), varies=varies)
+    moves = replace(moves, hosts=hosts or int(moves.kind == "collective"), varies=varies)
     return Figure(
         *(test.name, stats, unit),
         size=size,
@@ -310,7 +321,9 @@ def _memories(table: _OsuTable) -> tuple[str, str]:
     device = said.command.value("-d", "--accelerator").lower() if said.command else ""
     if test.collective and (table.accelerated or device or test.method.startswith("xccl")):
         return ("managed" if "MANAGED" in table.accelerated or device == "managed" else "device",) * 2
-    if test.library == "MPI" and said.command and said.command.options_only and not (table.accelerated or device):
+    of_host = table.plain and not test.collective
+    started = said.command and said.command.options_only and not (table.accelerated or device)
+    if test.library == "MPI" and (of_host or started):
         return "pageable", "pageable"
     return UNKNOWN, UNKNOWN
 

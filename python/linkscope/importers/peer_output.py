@@ -64,7 +64,8 @@ class Movement:
     drives it, "" for the source. ``memories``: of source and destination: device, pinned, pageable, managed or UNKNOWN.
     ``both``: the result is the sum of both directions at once. ``opposed``: it is one direction's while the other is
     busy. ``at_once``: how many such transfers ran at once, the result being of one of them or their sum.
-    ``collective``: all-reduce ..., by ``ranks`` on ``hosts``. ``varies``: what else tells its series from others of
+    ``collective``: all-reduce ..., by ``ranks`` on ``hosts``; 0 hosts: of a message of which the output does not say
+    whether both ranks were on one. ``varies``: what else tells its series from others of
     the test: "in place", "half", "scope warp". ``counts``: a key of importers/counted.toml where the tool counts other
     bytes than the payload once.
     """

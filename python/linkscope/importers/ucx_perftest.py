@@ -44,6 +44,7 @@ _CSV = re.compile(
     r"(?:[\w.]{1,40},){0,4}iterations,[\w.]{3,24}_lat,avg_lat,overall_lat,avg_bw,overall_bw,avg_mr,overall_mr"
 )
 _PROGRAM = re.compile(r"ucx_perftest(?:_daemon)?")
+_HERE = re.compile(r"localhost|(?:127\.0|0\.0)\.0\.[01]")
 _ERROR = re.compile(r"UCX +ERROR +([A-Za-z][A-Za-z(),' ]{2,80})")
 _MEMORIES = {
     **{"host": "pageable", "cuda": "device", "rocm": "device", "ze-device": "device", "ze-host": "pinned"},
@@ -75,6 +76,7 @@ class _UcxLog:
     boxes: list[tuple[int, dict[str, str]]] = field(default_factory=list)
     lines: set[int] = field(default_factory=set)
     stopped: str = ""
+    hosts: int = 0
 
 
 def recognises(text: str) -> bool:
@@ -88,6 +90,8 @@ def recognises(text: str) -> bool:
 def read(source: Source) -> PeerOutput:
     """Return the results. Raises LinkscopeError where there is neither one nor an error of UCX's."""
     found, begun = _UcxLog(), commands(source.lines, _PROGRAM)
+    local = any(_HERE.fullmatch(word) for command in begun.values() for word in command.words)
+    found.hosts = int(local or "Accepted connection from 127.0.0.1" in source.text)
     command: Command | None = None
     head, csv = "", 0
     batch: tuple[str, ...] = ()
@@ -162,12 +166,13 @@ def _result(line: int, words: list[str], head: str, command: Command | None, bat
 
 
 def _output(source: Source, found: _UcxLog) -> PeerOutput:
-    figures, findings = [], list[Finding]()
+    figures, findings = list[Figure](), list[Finding]()
     staged = "Stage" in source.text
     for at, result in enumerate(found.results):
         box = _box(found, at)
         figure = _figure(result, box)
-        figures += [figure] if figure else []
+        if figure is not None and figure.moves is not None:
+            figures.append(replace(figure, moves=replace(figure.moves, hosts=found.hosts)))
         if not result.final and staged:
             findings.append(warning("import.cut", test=_test(result, box), missing="Final"))
     if found.stopped and not figures:
