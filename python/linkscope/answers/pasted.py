@@ -70,8 +70,8 @@ def of_paste(run: Run, answer: Answer, checked: Collection[str]) -> Answer:
     readings = readings_of(run)
     wrong = [one for one in run.printed if one.level is Level.ERROR]
     odd = topology_findings(run.topology) if run.topology is not None else []
-    unchecked = [one for one in readings if one.row.id not in checked]
-    apart = stand_out(readings, [one for one in unchecked if not _is_cold(one, readings)])
+    judged = {*checked, *_cold(readings)}
+    apart = stand_out(readings, [one for one in readings if one.row.id not in judged])
     likely = _likely(run, readings)
     outcome, headline = _verdict(run, answer, checked, readings, wrong, [*odd, *apart], likely)
     told = {one.code for one in answer.findings}
@@ -152,11 +152,15 @@ def _over_hosts(run: Run, readings: Sequence[PastedResult]) -> tuple[Outcome, Fi
     return Outcome.UNTESTED, note("paste.several-hosts", **facts)
 
 
-def _is_cold(one: PastedResult, readings: Sequence[PastedResult]) -> bool:
-    """Return whether a copy within a GPU is far slower than others of that GPU, which is not awake at the first one."""
-    local = [other for other in readings if other.moves.kind == "local" and other.moves.method == one.moves.method]
-    fastest = max((other.rate or 0.0 for other in local if other.path == one.path), default=0.0)
-    return one.moves.kind == "local" and bool(one.rate) and (one.rate or 0.0) < LIKE * fastest
+def _cold(readings: Sequence[PastedResult]) -> set[str]:
+    """Return the copies within a GPU that are far slower than others of that GPU, which is not awake at the first."""
+    local = [
+        (one.row.id, (one.path, one.moves.method), one.rate or 0.0) for one in readings if one.moves.kind == "local"
+    ]
+    fastest: defaultdict[tuple[str, str], float] = defaultdict(float)
+    for _, copy, rate in local:
+        fastest[copy] = max(fastest[copy], rate)
+    return {name for name, copy, rate in local if 0 < rate < LIKE * fastest[copy]}
 
 
 def _disturbed(readings: Sequence[PastedResult]) -> Iterator[Finding]:

@@ -6,7 +6,7 @@ import json
 import time
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from datetime import datetime, timezone
 from itertools import zip_longest
 from pathlib import Path
@@ -223,7 +223,7 @@ def _not_run(
 def _start(peer: PeerOutput, case: Json, test: str, status: str, figure: Figure | None = None) -> Json:
     origin: Json = {"tool": peer.tool, "version": peer.version, "test": peer.own_name(test)}
     if figure is not None and figure.moves is not None:
-        origin |= {"moves": asdict(figure.moves), "value": figure.value.median, "unit": figure.unit}
+        origin |= {"moves": dict(vars(figure.moves)), "value": figure.value.median, "unit": figure.unit}
     return {"record": "row", "id": case["id"], "status": status, "modelled": False, "origin": origin, "case": case}
 
 
