@@ -316,3 +316,19 @@ def test_tags_of_a_launcher_within_a_row_are_no_cells() -> None:
     ]
     output = of("\n".join("[0]" + line for line in lines))
     assert [one.value.median for one in output.figures] == [0.02441, 0.02442]
+
+
+def test_errors_in_place_of_programs_that_cannot_run_so_are_none() -> None:
+    row_of = "   268435456  1048576  float  {0}  {1:.2f}  {2:.2f}  0e+00  {0}  {1:.2f}  {2:.2f}  1e+00\n"
+    output = of(row_of.format(410000, 268435456 / 410000 / 1e3, 268435456 / 410000 / 1e3 * 63 / 64) * 2)
+    assert {moves(one) for one in output.figures} == {("all-to-all", 64, 1, "")}
+    assert all(code != "wrong-data" for code, _ in told(output))
+
+
+def test_a_command_line_says_how_many_gpus_send_and_receive() -> None:
+    rows = row(GIB // 4, 1400, 1.0).replace("  0\n", "  N/A\n")
+    assert [moves(one)[:2] for one in of("$ ./build/sendrecv_perf -b 256M -g 4\n" + COLUMNS + rows).figures[:1]] == [
+        ("send-receive", 4)
+    ]
+    labelled = "a loop of srun --label\n" + "".join(f" 0: {line}\n" for line in (COLUMNS + rows).splitlines())
+    assert len(of(labelled).figures) == 2

@@ -78,7 +78,8 @@ class Program:
     """Hold what one program has printed so far. ``kind``: the collective; ``name``: the program's, where it is none
     that is known. ``step``: factor of a size, and bytes more. ``devices``: (group, pid, host, GPU) by rank; of some
     ranks alone unless ``lists_all``. ``each``: GPUs of a host as far as their numbers say it; ``places``: ranks by
-    (host, address of the GPU); ``others``: (pid, host) of processes that printed ranks which another has."""
+    (host, address of the GPU); ``others``: (pid, host) of processes that printed ranks which another has. ``asked``:
+    GPUs of a command line of one process, 0 where there is none."""
 
     kind: str = ""
     name: str = ""
@@ -92,6 +93,7 @@ class Program:
     is_configured: bool = False
     has_launch: bool = True
     launch: str = ""
+    asked: int = 0
     devices: dict[int, tuple[int, str, str, Gpu]] = field(default_factory=dict)
     lists_all: bool = True
     each: int = 0
@@ -205,6 +207,7 @@ def inferred(points: Sequence[HalfRow]) -> tuple[str, int]:
         return "", 0
     last, checks = points[-1], any(point.is_checked for point in points if not point.in_place)
     is_open = checks and any(point.in_place and point.wrong == "N/A" for point in points)
+    is_open = is_open or are_wrong_in_place(points)
     share = last.size // max(last.count * _WIDTHS.get(last.type, 4), 1)
     algorithm, bus = max(((float(a), float(b)) for a, b in rates), default=(0.0, 0.0))
     ratio = bus / algorithm if algorithm else 0.0
@@ -214,7 +217,7 @@ def inferred(points: Sequence[HalfRow]) -> tuple[str, int]:
     if ratio > 0.995 and abs(bus - algorithm) < 0.002 * algorithm:
         if last.root >= 0:
             return ("reduce" if reduces else "broadcast"), 0
-        if reduces and is_open:
+        if is_open and (reduces or share == 1):
             return "send-receive", 0
         return ("all-reduce", 2) if reduces and checks and share == 1 else ("", 0)
     ranks = share if share > 1 else ranks_of(rates, 1)
@@ -223,6 +226,17 @@ def inferred(points: Sequence[HalfRow]) -> tuple[str, int]:
     if reduces:
         return "reduce-scatter", ranks
     return ("all-to-all" if is_open else "all-gather" if checks else ""), ranks
+
+
+def are_wrong_in_place(points: Sequence[HalfRow]) -> bool:
+    """Return whether all rows are wrong in place and none is otherwise, as programs that cannot run in place counted
+    until 2.13."""
+    in_place = [point for point in points if point.in_place]
+    return (
+        bool(in_place)
+        and all(one.is_wrong for one in in_place)
+        and not any(one.is_wrong for one in points if not one.in_place)
+    )
 
 
 def ranks_of(rates: Iterable[tuple[str, str]], rounds: int) -> int:

@@ -18,6 +18,7 @@ from linkscope.importers.nccl_program import (
     UNEVEN,
     HalfRow,
     Program,
+    are_wrong_in_place,
     inferred,
     kind_of,
     newer,
@@ -63,6 +64,10 @@ _FOOTER = re.compile(r"(?:# )? ?(?:(Avg bus bandwidth) {1,8}:|Out of bounds valu
 _OTHER = re.compile(r"# (?:Collective test concluded|Using devices|GPU memory|NCCL Tests compiled)|rccl-tests: Version")
 _CLOCKS = (1e6, 1e3)
 """Times a second: microseconds, before 2019 milliseconds."""
+_NOT_IN_PLACE = ("all-to-all", "send-receive")
+_GPUS = re.compile(r" (?:-g|--ngpus) ?=?(\d{1,3})\b")
+_LABEL = re.compile(r"^ {0,6}\d{1,6}: (?=[# ])", re.MULTILINE)
+"""srun's number of a task, where other lines of the paste have none."""
 _INNER = re.compile(r"(?<=\d)\[\d{1,6}\](?= {3,40}\S)")
 """A launcher's tag of a rank within a row, which the program prints in parts."""
 _MOST_LINE = 2000
@@ -71,6 +76,7 @@ _NAMED = re.compile(r"(?<![\w-])(?:\S{0,200}/)?(\w{2,20}_perf)(?:_\w{1,20})?(?![
 
 def recognises(text: str) -> bool:
     """Return whether a text holds a table or file of either."""
+    text = _LABEL.sub("", text)
     if _HEADS.search(text) or "Test NCCL failure " in text or nccl_reports.recognises(text):
         return True
     lines = (text[match.start() : text.find("\n", match.end())] for match in _ROWS.finditer(text))
@@ -88,10 +94,10 @@ def read(source: Source) -> PeerOutput:
 
 def _text(source: Source, said: LibraryWords) -> PeerOutput:
     """Read a table, or several of one program after another."""
-    programs, named, version, library = [Program()], "", "", ""
+    programs, named, asked, version, library = [Program()], "", 0, "", ""
     taken: set[int] = set(said.read)
     for number, printed in enumerate(source.lines, 1):
-        line = _INNER.sub("", printed) if "[" in printed and "NCCL" not in printed else printed
+        line = _INNER.sub("", printed) if "[" in printed and "NCCL" not in printed else _LABEL.sub("", printed)
         program = programs[-1]
         if match := _START.match(line):
             if program.has_begun:
@@ -133,13 +139,15 @@ def _text(source: Source, said: LibraryWords) -> PeerOutput:
                 programs.append(program := Program())
             program.points += found
         elif "_perf" in line and (match := _NAMED.search(line[:_MOST_LINE])) and not line.startswith("#"):
-            named = match[1]
+            named, gpus = match[1], _GPUS.search(line)
+            one_process = gpus is not None and re.search(r"mpirun|mpiexec|srun|prterun", line[:_MOST_LINE]) is None
+            asked = int(gpus[1]) if gpus and one_process else 0
             continue
         elif not (_OTHER.match(line) or "Test failure " in line):
             continue
         taken.add(number)
         if named and not program.name:
-            program.kind, program.name, named = kind_of(named), named, ""
+            program.kind, program.name, program.asked, named, asked = kind_of(named), named, asked, "", 0
     begun = [program for program in programs if program.has_begun]
     for program in begun:
         _complete(source, program, said)
@@ -215,6 +223,10 @@ def _agree(size: int, time: str, algorithm: str, bus: str, per_second: float, ev
 def _complete(source: Source, program: Program, said: LibraryWords) -> None:
     """Find out what the table does not say: the collective, the ranks and the hosts."""
     program.ranks = program.ranks or source.processes or said.ranks
+    if program.kind in ("", "all-to-all", "send-receive") and are_wrong_in_place(program.points):
+        kind = program.kind or inferred(program.points)[0]
+        program.kind, program.is_inferred = kind, program.is_inferred or not program.kind
+        program.points = [one for one in program.points if not one.in_place or kind not in _NOT_IN_PLACE]
     program.hosts = program.hosts or said.hosts
     kind, ranks = inferred(program.points)
     if program.is_cut or (kind in ("all-reduce", program.kind) and ranks > program.members > 0):
@@ -229,6 +241,7 @@ def _complete(source: Source, program: Program, said: LibraryWords) -> None:
         program.kind, program.ranks, program.is_inferred = kind, program.ranks or ranks, bool(kind)
     elif not program.members:
         program.ranks = ranks
+    program.ranks = program.ranks or program.asked
 
 
 def _newer(version: str) -> tuple[Finding, ...]:
