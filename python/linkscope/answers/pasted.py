@@ -32,6 +32,8 @@ _FULL_SHARE = (0.82, 0.93)
 """What healthy copies reach of them."""
 _HOST_LINKS = ((3, 25.0),)
 """The same of a GPU's links to its CPU: V100 and POWER9."""
+_OF_AMD = ("TransferBench", "rocm_bandwidth_test")
+"""Tools of GPUs that xGMI joins by several hops or links: the slowest pair is no PCIe slot's."""
 _BY_LINKS = ("peer", "message", "to-gpu", "to-host")
 _HOST_SHARE = (0.88, 0.98)
 _LARGE, _SATURATED = 1_000_000, 256 << 20
@@ -233,7 +235,9 @@ def _likely(run: Run, readings: Sequence[PastedResult]) -> Likely:
     for some in tables.values():
         most = max(reading.size for reading in some)
         large = sorted((one for one in some if one.size == most), key=lambda one: one.rate or 0.0)
-        ends = large[-1:] if len(large) == 1 else [large[-1], large[0]]
+        tool = some[0].row.imported.tool if some[0].row.imported is not None else ""
+        routed = some[0].moves.kind == "peer" and tool in _OF_AMD
+        ends = large[-1:] if len(large) == 1 or routed else [large[-1], large[0]]
         each = [_of_reading(run, one, some) for one in ends]
         known = [any(_is_usual(one, end) for one in told) for end, told in zip(ends, each, strict=True)]
         usual += alone(some) and all(known)

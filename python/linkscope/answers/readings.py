@@ -10,6 +10,9 @@ from linkscope.figures.run import Run
 from linkscope.importers.peer_output import Movement
 from linkscope.results.row import Row
 
+_ONE_TO_ONE = ("send-receive", "broadcast", "reduce")
+"""Collectives whose bus bandwidth is that of the algorithm, by however many ranks."""
+
 
 @dataclass(frozen=True)
 class PastedResult:
@@ -71,7 +74,10 @@ def readings_of(run: Run) -> list[PastedResult]:
 def _bus(row: Row, moves: Movement) -> float | None:
     """Return the bus bandwidth of a collective of which the tool prints the time; None where nothing names it."""
     rate = row.flows[0].gbps
-    exchanged = moves.kind == "collective" and moves.collective and moves.ranks > 1
+    exchanged = moves.kind == "collective" and (
+        moves.ranks > 1 or (not moves.ranks and moves.collective in _ONE_TO_ONE)
+    )
+    exchanged = exchanged and bool(moves.collective)
     collective = Collective.of(row.case["flows"][0]) if exchanged else None
     return rate.median * collective.bus_factor if rate is not None and collective is not None else None
 
