@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -70,10 +71,35 @@ def test_a_trace_without_kernels_says_so() -> None:
 
 @pytest.mark.parametrize("cut", [1, 300, 2000])
 def test_a_cut_trace_is_refused_in_one_line(cut: int) -> None:
-    for path in (KINETO, INSPECTOR):
-        with pytest.raises(LinkscopeError) as error:
-            read(Source(Path("trace.json"), path.read_text()[:-cut].rstrip() + '"'))
-        assert len(str(error.value).splitlines()) == 1
+    with pytest.raises(LinkscopeError) as error:
+        read(Source(Path("trace.json"), KINETO.read_text()[:-cut].rstrip() + '"'))
+    assert len(str(error.value).splitlines()) == 1
+
+
+def test_of_cut_records_the_whole_ones_count() -> None:
+    text = INSPECTOR.read_text()
+    cut = of(text.rstrip()[:-20])
+    assert [one.code for one in cut.findings][-1] == "import.cut"
+    assert len(cut.figures) == len(of(text).figures) - 1
+    with pytest.raises(LinkscopeError):
+        of(text.splitlines()[0][:-5])
+
+
+def test_records_stand_between_other_lines_or_over_several() -> None:
+    text = INSPECTOR.read_text()
+    pretty = "\n".join(json.dumps(json.loads(line), indent=2) for line in text.splitlines())
+    mixed = f"$ head -4 rank0.jsonl\nnode-1:5:6 [0] NCCL INFO Init COMPLETE\n{text}"
+    assert [of(one).figures for one in (pretty, mixed)] == [of(text).figures] * 2
+
+
+def test_a_plug_ins_own_clock_and_parts_of_microseconds_are_read() -> None:
+    header = {"rank": 0, "n_ranks": 8}
+    perf = {"coll": "AllReduce", "coll_sn": 3, "coll_msg_size_bytes": 4096, "coll_exec_time_us": 51.25}
+    (figure,) = of(
+        json.dumps({"header": header, "coll_perf": {**perf, "coll_timing_source": "gpu_globaltimer"}})
+    ).figures
+    assert figure.value.median == pytest.approx(51.25e-6)
+    assert figure.facts["clock"] == "device"
 
 
 def test_other_json_is_no_trace() -> None:

@@ -6,6 +6,7 @@ own rank has come, so that its time includes waiting for the others.
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -21,6 +22,7 @@ from linkscope.workload.readers.timed import TimedCall
 
 TOOL, INSPECTOR = "Kineto", "NCCL Inspector"
 SUMMARY = "PyTorch profiler (Kineto) traces with NCCL kernels, NCCL Inspector 4: time by size and collective"
+_RECORD = re.compile(r'^ {0,40}\{\s{0,40}"header"', re.MULTILINE)
 _PROFILED = "NVIDIA/nccl issue 2355"
 _MESSAGES = ("send", "receive")
 _PLAIN = ("", "Float")
@@ -48,12 +50,15 @@ def recognises(text: str) -> bool:
 
 def read(source: Source) -> PeerOutput:
     """Return the time of each kind and size of collective. Raises LinkscopeError where it is no trace."""
-    pattern = PatternText(source.path, source.text.encode())
     if _of_inspector(source.text):
+        lines, cut = _records(source.text)
+        pattern = PatternText(source.path, lines.encode())
         match = re.search(r'"inspector_output_format_version":\s?"v(\d{1,3}(?:\.\d{1,3})?)"', source.text)
         figures = tuple(_figures(INSPECTOR, list(nccl_inspector.timed(pattern)), 0))
-        profiled = Finding("import.profiled", source=_PROFILED)
-        return _output(INSPECTOR, match[1] if match else "", figures, (), {}, (profiled,))
+        profiled = [Finding("import.profiled", source=_PROFILED)]
+        profiled += [warning("import.cut", test=INSPECTOR, missing="}")] if cut else []
+        return _output(INSPECTOR, match[1] if match else "", figures, (), {}, tuple(profiled))
+    pattern = PatternText(source.path, source.text.encode())
     calls, setting = list(kineto.timed(pattern)), _setting(pattern)
     figures = tuple(_figures(TOOL, calls, len(setting.devices)))
     version = setting.distributed.nccl_version
@@ -63,7 +68,23 @@ def read(source: Source) -> PeerOutput:
 
 def _of_inspector(text: str) -> bool:
     known = '"coll_perf"' in text or '"p2p_perf"' in text
-    return known and re.match(r'\s*\{\s*"header"', text) is not None
+    return known and _RECORD.search(text) is not None
+
+
+def _records(text: str) -> tuple[str, bool]:
+    """Return the plug-in's records, one a line, of a text that may have other lines or be written over several lines,
+    and whether one is cut; the text where none is whole."""
+    decoder, found, end, cut = json.JSONDecoder(), list[str](), 0, False
+    for match in _RECORD.finditer(text):
+        if match.end() <= end:
+            continue
+        try:
+            record, end = decoder.raw_decode(text, text.index("{", match.start()))
+        except (ValueError, RecursionError):
+            cut = True
+            continue
+        found.append(json.dumps(record))
+    return "\n".join(found) or text, cut
 
 
 def _output(

@@ -35,6 +35,8 @@ _ON_GPU = "kernel_gpu"
 
 Size = Annotated[int, Meta(ge=0, le=LARGEST)]
 Microseconds = Annotated[int, Meta(ge=0, lt=1 << 62)]
+Lasted = Annotated[float, Meta(ge=0, lt=float(1 << 62))]
+"""Microseconds; plug-ins made of NCCL's own print parts of them."""
 
 
 class _Header(msgspec.Struct):
@@ -50,7 +52,7 @@ class _CollectiveStart(msgspec.Struct):
 class _Collective(msgspec.Struct):
     name: str = msgspec.field(name="coll")
     size: Size = msgspec.field(name="coll_msg_size_bytes")
-    lasted_us: Microseconds = msgspec.field(name="coll_exec_time_us", default=0)
+    lasted_us: Lasted = msgspec.field(name="coll_exec_time_us", default=0)
     clock: str = msgspec.field(name="coll_timing_source", default=_ON_GPU)
     start: _CollectiveStart | None = msgspec.field(name="event_trace_ts", default=None)
 
@@ -63,7 +65,7 @@ class _Single(msgspec.Struct):
     name: str = msgspec.field(name="p2p")
     peer: int = msgspec.field(name="p2p_peer")
     size: Size = msgspec.field(name="p2p_msg_size_bytes")
-    lasted_us: Microseconds = msgspec.field(name="p2p_exec_time_us", default=0)
+    lasted_us: Lasted = msgspec.field(name="p2p_exec_time_us", default=0)
     clock: str = msgspec.field(name="p2p_timing_source", default=_ON_GPU)
     start: _SingleStart | None = msgspec.field(name="event_trace_ts", default=None)
 
@@ -126,7 +128,7 @@ def read(source: PatternText) -> Iterator[Phase]:
     for start_us, carried, lasted_us in sorted(timed, key=lambda one: one[0]):
         gap_us = 0 if end_us is None else max(0, start_us - end_us)
         yield from carried.phase(1, min(LONGEST_S, gap_us * 1e-6))
-        end_us = max(end_us or 0, start_us + lasted_us)
+        end_us = max(end_us or 0, start_us + int(lasted_us))
 
 
 def timed(source: PatternText) -> Iterator[TimedCall]:
@@ -138,7 +140,7 @@ def timed(source: PatternText) -> Iterator[TimedCall]:
         known = KINDS if isinstance(perf, _Collective) else _MESSAGES
         kind = known.get(perf.name)
         if kind is not None:
-            size, on_host = _whole(kind, perf.size, header.n_ranks), perf.clock != _ON_GPU
+            size, on_host = _whole(kind, perf.size, header.n_ranks), "gpu" not in perf.clock
             yield TimedCall(kind, size, perf.lasted_us / 1e6, header.n_ranks, hosts=header.hosts, on_host=on_host)
 
 
