@@ -201,3 +201,11 @@ def test_every_code_has_a_line() -> None:
 def test_half_a_slot_is_told_of_plain_copies_alone() -> None:
     assert named(5.9, PEER) == ["pcie-half"]
     assert named(5.1, BY_MPI) == []
+
+
+def test_a_networks_rate_that_falls_is_none_of_caches() -> None:
+    host = Movement("message", "mpi", memories=("pageable", "pageable"), ranks=2, hosts=0)
+    falls = [(1 << 14, 0.48), (1 << 18, 0.3), (1 << 22, 0.24)]
+    assert "fingerprint.caches" not in [one.code for one in fingerprints(0.24, movement=host, sizes=falls)]
+    faster = [(size, rate * 50) for size, rate in falls]
+    assert "fingerprint.caches" in [one.code for one in fingerprints(12.0, movement=host, sizes=faster)]

@@ -39,6 +39,10 @@ def logged(lines: Lines, draw: random.Random) -> list[str]:
     return [f"2026-11-27 10:{draw.randrange(60):02}:01,123 - INFO - {line}" for line in lines]
 
 
+def indented(lines: Lines, draw: random.Random) -> list[str]:
+    return [f"    {line}" for line in logged(lines, draw)]
+
+
 def quoted(lines: Lines, draw: random.Random) -> list[str]:
     return [f"{'> ' * draw.randint(1, 2)}{line}" for line in lines]
 
@@ -80,7 +84,7 @@ def clipped(lines: Lines, draw: random.Random) -> list[str]:
     return [line[:width] for line in lines]
 
 
-WRAPPERS = (tagged, labelled, logged, quoted, coloured)
+WRAPPERS = (tagged, labelled, logged, indented, quoted, coloured)
 CHANGES: tuple[Callable[[Lines, random.Random], list[str]], ...] = (
     *WRAPPERS,
     *(cut, elided, interleaved, reordered, shuffled, clipped),

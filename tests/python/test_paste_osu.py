@@ -132,7 +132,7 @@ def test_a_collective_of_unknown_ranks_is_read() -> None:
         ("MPI Multi Latency", "osu_multi_lat", "", ""),
         ("MPI-CUDA Multi-threaded Latency", "osu_latency_mt", "", ""),
         ("MPI_Put-CUDA Bi-directional Bandwidth", "osu_put_bibw", "", ""),
-        ("MPI_Get_accumulate latency", "osu_get_accumulate_latency", "", ""),
+        ("MPI_Get_accumulate latency", "osu_get_acc_latency", "", ""),
         ("NCCL-CUDA Bandwidth", "osu_xccl_bw", "", ""),
         ("RCCL-ROCM Broadcast Latency", "osu_xccl_bcast", "broadcast", ""),
         ("MPI Non-Blocking Broadcast Latency", "osu_ibcast", "broadcast", "non-blocking"),
@@ -265,3 +265,8 @@ def test_empty_messages_of_one_test_are_no_size_of_another(tmp_path: Path) -> No
     path = tmp_path / "osu.txt"
     path.write_text(text)
     assert len(pasted([path]).rows) == 3
+
+
+def test_hosts_that_are_named_are_the_ranks_where_no_number_is_given() -> None:
+    found = moves(only(f"mpirun --host node-1,node-2 ./osu_bw\n{BW}"))
+    assert (found.ranks, found.hosts) == (2, 2)

@@ -46,6 +46,8 @@ TIME_JUMP, TIME_DROP, STEPS = 3.0, 2.0, 4
 many times as large the next size is at most."""
 STEP, ALONE, TIME_FALLS = 1.5, 3.0, 1.1
 """Factors: between the rates of two sizes for a step, from a size to both its neighbours, of a time that falls."""
+LEAST_OF_MEMORY = 2.0
+"""GB/s that copies of large messages in host memory exceed; a network's may not."""
 LEAST_STEP = 1 << 10
 FLOOR_SECONDS = 100e-6
 _OTHERWISE = {"fingerprint.caches": "fingerprint.falls"}
@@ -284,7 +286,7 @@ def _falls(moves: Movement, series: Sequence[tuple[int, float]]) -> Iterator[Fin
     if not (moves.kind == "host" or _in_host(moves)) or len(series) < 3:
         return
     (size, most), (largest, last) = max(series, key=lambda one: one[1]), series[-1]
-    if most > STEP * last:
+    if most > STEP * last and last > LEAST_OF_MEMORY:
         yield note("fingerprint.caches", size=size, rate=most, largest=largest, last=last, factor=most / last)
 
 

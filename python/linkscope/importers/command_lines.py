@@ -97,8 +97,8 @@ def _launched(words: Sequence[str]) -> tuple[int, int]:
         return ranks * max(hosts, 1), max(hosts, 1)
     places = [place.partition(":") for place in _value(words, _NAMED).split(",") if place]
     slots = sum(int(count) if count.isdigit() and len(count) < 5 else 1 for _, _, count in places)
-    if places and slots == ranks:
-        return ranks, len({name for name, _, _ in places})
+    if places and (slots == ranks or (open_mpi and not ranks)):
+        return slots, len({name for name, _, _ in places})
     if ranks == 2 and not hosts and re.search(r"--?map-by[= ]node\b|--?bynode\b", " ".join(words)):
         return 2, 2
     if each and hosts and not ranks:

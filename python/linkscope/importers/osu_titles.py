@@ -18,7 +18,9 @@ _CALLED = {
 _PAIRED = {
     **{"latency": "latency", "bandwidth": "bw", "bi-directional bandwidth": "bibw", "multi latency": "multi_lat"},
     **{"multi-threaded latency": "latency_mt", "multi-process latency": "latency_mp"},
-    **{"multiple bandwidth / message rate": "mbw_mr"},
+    **{"multiple bandwidth / message rate": "mbw_mr", "accumulate latency": "acc_latency"},
+    **{"fetch_and_op latency": "fop_latency", "compare_and_swap latency": "cas_latency"},
+    **{"get_accumulate latency": "get_acc_latency"},
 }
 """Programs by their titles, which of others are close to their names."""
 _PREFIXES = {"NCCL": "osu_xccl_", "RCCL": "osu_xccl_", "OpenSHMEM": "osu_oshm_", "UPC": "osu_upc_", "MPI": "osu_"}

@@ -58,7 +58,7 @@ def cleaned(text: str) -> list[str]:
     terminal or mail put before them. Of a line that was printed over (CR), its last state counts. A shell's prompt
     becomes "$ "."""
     lines = [line.rstrip("\r").rpartition("\r")[2].replace("\u00a0", " ").rstrip() for line in text.split("\n")]
-    lines = [_without(line, _QUOTED) for line in lines]
+    lines = _dedented([_without(line, _QUOTED) for line in lines])
     for _ in range(2):  # a logger's lines may stand behind a launcher's tag, and the other way round
         for prefix in _ALWAYS:
             lines = [_without(line, prefix) for line in lines]
