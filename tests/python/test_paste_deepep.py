@@ -26,9 +26,14 @@ def series(output: PeerOutput) -> list[tuple[str, float]]:
 def test_a_sweep_is_named_by_its_last_line() -> None:
     output = read(Source.read(SAMPLE))
     found = series(output)
-    assert found[0] == ("dispatch FP8, NVL chunk 4, 24 SMs", 201.37)
-    assert found[3] == ("best of dispatch FP8", 233.91)
-    assert found[-2:] == [("combine, NVL chunk default, 24 SMs", 248.61), ("best of combine", 249.05)]
+    bests = [one for one in found if one[0].startswith("best of")]
+    assert (found[: len(bests)], bests[0], bests[-1]) == (
+        bests,
+        ("best of dispatch FP8", 233.91),
+        ("best of combine", 249.05),
+    )
+    assert found[len(bests)] == ("dispatch FP8, NVL chunk 4, 24 SMs", 201.37)
+    assert found[-1] == ("combine, NVL chunk default, 24 SMs", 248.61)
     assert len(found) == 12
     moves = {(one.moves.method, one.moves.collective, one.moves.counts) for one in output.figures if one.moves}
     assert moves == {("deepep", "all-to-all", "own-rows")}
@@ -54,7 +59,7 @@ def test_between_hosts_both_rates_count() -> None:
         "43.63 GB/s (RDMA), 142.50 GB/s (NVL)\n"
     )
     output = of(text)
-    assert series(output)[:2] == [
+    assert series(output)[2:4] == [
         ("combine, NVL chunk 4, RDMA chunk 8, 24 SMs, RDMA", 43.36),
         ("combine, NVL chunk 4, RDMA chunk 8, 24 SMs, NVL", 141.61),
     ]

@@ -332,3 +332,10 @@ def test_a_command_line_says_how_many_gpus_send_and_receive() -> None:
     ]
     labelled = "a loop of srun --label\n" + "".join(f" 0: {line}\n" for line in (COLUMNS + rows).splitlines())
     assert len(of(labelled).figures) == 2
+
+
+def test_rates_of_old_all_gathers_are_of_what_crossed() -> None:
+    crossed = 64 * MIB * 3 / 4 / 2100 / 1e3
+    half = f"2100.0  {crossed:.2f}  {crossed:.2f}  0e+00"
+    text = f"    67108864  4194304  float  {half}  {half}\n"
+    assert {moves(one)[:2] for one in of(text).figures} == {("all-gather", 4)}

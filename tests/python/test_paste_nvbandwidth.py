@@ -219,3 +219,11 @@ def test_a_row_with_what_is_no_number_is_left_unread() -> None:
 def test_waived_tests_of_old_versions_are_counted() -> None:
     found = output("nvbandwidth Version: v0.2\n\nWaiving device_to_device_memcpy_read_ce.\n")
     assert [(one.code, one.facts["tests"]) for one in found.findings] == [("import.waived", 1)]
+
+
+def test_sums_without_their_tables_are_said() -> None:
+    found = output("SUM device_to_device_memcpy_read_ce 1234.50\nSUM host_to_device_memcpy_ce 221.00\n")
+    assert (found.figures, [(one.code, one.facts["tests"]) for one in found.findings]) == (
+        (),
+        [("import.sums-alone", 2)],
+    )

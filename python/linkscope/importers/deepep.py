@@ -107,6 +107,7 @@ def read(source: Source) -> PeerOutput:
     figures += _swept(sweep, "")
     if not figures and not stop:
         raise source.wrong(0, "no line of DeepEP's tests has a rate")
+    figures.sort(key=lambda one: not (one.moves and one.moves.varies.startswith("best of")))  # a table shows its first
     known = tuple(replace(one, moves=replace(one.moves, ranks=ranks)) for one in figures if one.moves is not None)
     last = figures[-1].test.removeprefix(f"{TOOL} ") if figures else TOOL
     findings = (error("import.stopped", tool=TOOL, test=last, what=stop),) if stop else ()

@@ -40,7 +40,7 @@ _SUITES = ("collectives", "p2p-processes")
 _FLOATS = ("float", "float32")
 _SUMS = ("sum", "none", "")
 _MEMORY = "the case is of plain device memory; the tool may use memory of the library's own allocator"
-_WIDTHS = {
+WIDTHS = {
     **{"int8": 1, "uint8": 1, "half": 2, "bfloat16": 2, "double": 8, "int64": 8, "uint64": 8},
     **dict.fromkeys(("f8e4m3", "f8e5m2", "fp8_e4m3", "fp8_e5m2"), 1),
 }
@@ -208,7 +208,7 @@ def inferred(points: Sequence[HalfRow]) -> tuple[str, int]:
     last, checks = points[-1], any(point.is_checked for point in points if not point.in_place)
     is_open = checks and any(point.in_place and point.wrong == "N/A" for point in points)
     is_open = is_open or are_wrong_in_place(points)
-    share = last.size // max(last.count * _WIDTHS.get(last.type, 4), 1)
+    share = last.size // max(last.count * WIDTHS.get(last.type, 4), 1)
     algorithm, bus = max(((float(a), float(b)) for a, b in rates), default=(0.0, 0.0))
     ratio = bus / algorithm if algorithm else 0.0
     reduces = last.redop not in ("none", "")
@@ -217,6 +217,8 @@ def inferred(points: Sequence[HalfRow]) -> tuple[str, int]:
     if ratio > 0.995 and abs(bus - algorithm) < 0.002 * algorithm:
         if last.root >= 0:
             return ("reduce" if reduces else "broadcast"), 0
+        if share > 1:
+            return ("reduce-scatter" if reduces else "all-gather"), share
         if is_open and (reduces or share == 1):
             return "send-receive", 0
         return ("all-reduce", 2) if reduces and checks and share == 1 else ("", 0)

@@ -16,6 +16,7 @@ from linkscope.importers.nccl_program import (
     NVIDIA,
     PROGRAMS,
     UNEVEN,
+    WIDTHS,
     HalfRow,
     Program,
     are_wrong_in_place,
@@ -200,7 +201,10 @@ def _points(line: int, text: str, per_second: float, even: bool) -> Iterator[Hal
         time, algorithm, bus, *wrongs = cells[start : start + min(width, 4)]
         if _is_left_out(cells[start:]):
             continue
-        if place > 1 or not _agree(int(match[1]), time, algorithm, bus, per_second, even):
+        share = int(match[1]) // max(int(match[2]) * WIDTHS.get(match[3], 4), 1)
+        crossed = (share - 1) / share if share > 1 and algorithm == bus else 1.0  # before 2019 both rates were of these
+        sizes = (int(match[1]), round(int(match[1]) * crossed))
+        if place > 1 or not any(_agree(size, time, algorithm, bus, per_second, even) for size in sizes):
             return
         wrong = wrongs[0] if wrongs else ""
         point = HalfRow(line, int(match[1]), match[3], time, wrong, int(match[2]), match[4] or "", root, place == 1)

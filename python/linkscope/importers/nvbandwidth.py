@@ -115,6 +115,7 @@ class _NvbandwidthOutput:
     wrong: set[tuple[int, str]] = field(default_factory=set)
     taken: set[int] = field(default_factory=set)
     waived: int = 0
+    sums: int = 0
 
     def begin(self, text: str) -> None:
         """Begin a run of the version that a text says."""
@@ -156,6 +157,8 @@ def read(source: Source) -> PeerOutput:
     if found.newest > _NEWEST:
         known = ".".join(map(str, _NEWEST))
         found.findings.append(warning("import.newer-version", tool=TOOL, version=found.version, known=known))
+    if found.sums and not found.tables:
+        found.findings.append(note("import.sums-alone", tool=TOOL, tests=found.sums))
     if found.waived:
         found.findings.append(note("import.waived", tool=TOOL, tests=found.waived))
     figures = tuple(_figures(found))
@@ -230,6 +233,7 @@ def _text(source: Source, found: _NvbandwidthOutput) -> None:
         elif match := _SUM.fullmatch(text):
             _named(found, matrix, match)
             matrix = None
+            found.sums += match[1] == "SUM"
         elif _heads(found, text, before):
             pass
         elif _stopped(found, line, running):
