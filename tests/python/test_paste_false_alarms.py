@@ -112,3 +112,9 @@ def test_one_rank_moves_nothing(judged: Judge) -> None:
     text += "#  Rank  0 Group  0 Pid  17 on  node device  0 [0x00] NVIDIA A10G\n"
     text += "    16777216       4194304     float     sum      -1    92.10  182.16    0.00      0\n"
     assert (judged(text).outcome, judged(text).headline.code) == (Outcome.UNTESTED, "paste.one-rank")
+
+
+def test_gpus_that_nothing_counts_have_no_number(judged: Judge) -> None:
+    text = "[tuning] Best dispatch (BF16): SMs 24, NVL chunk 24, 35.10 GB/s (NVL)\n"
+    assert judged(text).runs[0].gpus == ((0, "GPU"),)
+    assert judged(all_reduce({1024: 312.0})).runs[0].gpus == ((8, "AMD Instinct MI300X"),)

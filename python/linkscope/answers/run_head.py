@@ -22,10 +22,10 @@ from linkscope.results.row import origin_name
 class RunHead:
     """What stands at the top of an answer.
 
-    ``gpus``: (count, name) of each kind. ``cpus``: how many, and their name. ``started``: RFC 3339. ``cases``: planned;
-    ``ok``, ``failed``, ``skipped`` of them; ``missing``: without a row, as the run was cut short. ``origin``: the tool
-    that an imported run comes from. ``findings``: what spoils the results or cuts them short; their fact
-    ``run`` is the file's name.
+    ``gpus``: (count, name) of each kind; a count of 0 where a paste does not say how many. ``cpus``: how many, and
+    their name. ``started``: RFC 3339. ``cases``: planned; ``ok``, ``failed``, ``skipped`` of them; ``missing``: without
+    a row, as the run was cut short. ``origin``: the tool that an imported run comes from. ``findings``: what spoils the
+    results or cuts them short; their fact ``run`` is the file's name.
     """
 
     path: Path
@@ -66,7 +66,7 @@ def run_head(run: Run) -> RunHead:
         node=node.name,
         host=str(run.header["host"]) if not run.modelled else "",
         started=str(run.header["started"]),
-        gpus=tuple((count, name) for name, count in Counter(gpu.name or "GPU" for gpu in node.of_kind("gpu")).items()),
+        gpus=_gpus(run),
         cpus=sum(len(one.cpus) for one in numa),
         cpu_name=numa[0].name if numa else "",
         cases=len(run.header["plan"]["ids"]),
@@ -79,6 +79,16 @@ def run_head(run: Run) -> RunHead:
     )
     found = (*_cut(run, head), *run.file.findings, *run.printed, *_disturbed(run), *_failed(head), *_other_sizes(run))
     return replace(head, findings=tuple(replace(one, facts={**one.facts, "run": head.path.name}) for one in found))
+
+
+def _gpus(run: Run) -> tuple[tuple[int, str], ...]:
+    """Return the GPUs by name. A paste of collectives that names neither ranks nor GPUs does not say how many ran."""
+    names = Counter(gpu.name or "GPU" for gpu in run.node.of_kind("gpu"))
+    moves = [row.imported.moves for row in run.file.rows if row.imported is not None]
+    unsaid = [one for one in moves if isinstance(one, dict) and one["kind"] == "collective" and not one["ranks"]]
+    if run.pasted and run.topology is None and list(names) == ["GPU"] and moves and len(unsaid) == len(moves):
+        return ((0, "GPU"),)
+    return tuple((count, name) for name, count in names.items())
 
 
 def _statuses(run: Run) -> list[str]:

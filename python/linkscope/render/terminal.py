@@ -138,7 +138,7 @@ def _side(runs: Sequence[RunHead]) -> str:
 
 def node_name(run: RunHead) -> str:
     """Return the devices and where they are: "4 x NVIDIA H200 (h200x4)", "AMD EPYC, 2 CPUs, no GPU (vm)"."""
-    gpus = ", ".join(f"{count} x {name}" for count, name in run.gpus)
+    gpus = ", ".join(f"{count} x {name}" if count else f"{name}s" for count, name in run.gpus)
     if run.modelled:
         return run.node if not gpus or gpus in run.node else f"{run.node}, {gpus}"
     where = f" ({run.host})" if run.host else ""
