@@ -130,3 +130,30 @@ def test_pairs_of_two_groups_may_differ_by_the_way(tmp_path: Path) -> None:
     assert judged(tmp_path, commscope("CUDA_Memcpy_GPUToGPU", rates)).outcome is not Outcome.FAILS
     faults = {**rates, (28, 0, 2): 33.25}
     assert "paste.asymmetric" not in codes(judged(tmp_path, commscope("CUDA_Memcpy_GPUToGPU", faults)))
+
+
+def test_a_far_gpu_is_no_card_of_half_the_rate(tmp_path: Path) -> None:
+    command = "$ ib_write_bw -d mlx5_0 --use_cuda=0 node-7\n"
+    far = judged(tmp_path, command + write_bw(92.25))
+    assert (far.outcome, "fingerprint.network-card" in codes(far)) == (Outcome.UNTESTED, True)
+    assert judged(tmp_path, command + write_bw(97.25)).outcome is Outcome.HOLDS
+
+
+def test_the_sum_of_many_pairs_is_no_links_rate(tmp_path: Path) -> None:
+    title = "# OSU MPI-CUDA Multiple Bandwidth / Message Rate Test v7.2\n# [ pairs: 8 ] [ window size: 64 ]\n"
+    text = f"{title}{DEVICES}# Size                  MB/s        Messages/s\n4194304   97500.25   23225.5\n"
+    assert not [code for code in codes(judged(tmp_path, text)) if code.startswith("fingerprint")]
+
+
+def test_workers_of_one_host_without_gpus_use_no_card(tmp_path: Path) -> None:
+    head = "Block Size (B)   Batch Size   B/W (GB/Sec)   Avg Lat. (us)   ...\n"
+    text = f"Connecting to ETCD at http://127.0.0.1:2379\n{head}"
+    found = judged(tmp_path, f"{text}16777216         64           97.525         1377.5          ...\n")
+    assert found.headline.facts["results"] == 1
+    assert not [code for code in codes(found) if code.startswith("fingerprint")]
+
+
+def test_a_collective_whose_larger_size_is_faster_is_named(tmp_path: Path) -> None:
+    title = "# OSU MPI-CUDA All-to-All Personalized Exchange Latency Test v7.4\n# Size       Avg Latency(us)\n"
+    found = judged(tmp_path, f"{title}32768   805.5\n65536   1605.25\n131072   31.5\n262144   43.25\n")
+    assert "fingerprint.time-falls" in codes(found)

@@ -194,3 +194,10 @@ def test_blanks_that_a_page_has_changed_are_blanks(blanks: str) -> None:
 )
 def test_both_ends_are_on_one_host_where_an_address_says_so(words: str, hosts: int) -> None:
     assert moves(only(f"{words}{HEAD}{FINAL}")).hosts == hosts
+
+
+def test_a_failed_assertion_or_a_signal_stops_it() -> None:
+    for line in ("rndv.c:2456 Assertion `!(req->flags & FRAG)' failed", "Caught signal 11 (Segmentation fault: no"):
+        (stopped,) = told(f"{box('tag match bandwidth')}[node-7:15805:0:15805]   {line}\n").findings
+        assert (stopped.code, stopped.level.value) == ("import.stopped", "error")
+        assert "node-7" not in str(stopped.facts)

@@ -168,13 +168,13 @@ def _paths(told: _Told, series: Sequence[tuple[int, float]]) -> list[Finding]:
 
 
 def _network(told: _Told, series: Sequence[tuple[int, float]]) -> Iterator[Finding]:
-    """Yield the network card that a rate is of: between ranks, or GPUs that a library joins. A host's own memory gives
-    such a rate only after a faster one of smaller sizes."""
+    """Yield the network card that a rate is of: between ranks, or GPUs that a library joins. On one host, memory of
+    no GPU gives such a rate only after a faster one of smaller sizes."""
     moves = told.moves
     by_library = moves.kind in ("peer", "message") and moves.method.startswith(_NETWORKED)
     fell = max((rate for _, rate in series), default=0.0) > STEP * told.rate
     across = moves.kind == "network" or (moves.kind == "collective" and moves.hosts > 1)
-    if not across and (not by_library or (_in_host(moves) and moves.hosts == 1 and not fell)):
+    if not across and (not by_library or ("device" not in moves.memories and moves.hosts == 1 and not fell)):
         return
     for gbits in CARDS_GBITS:
         share = told.rate * 8 / gbits

@@ -13,7 +13,7 @@ import polars
 from linkscope.answers.answer import Answer, Column, Kind, Outcome, Table
 from linkscope.answers.fingerprints import fingerprints, library_fingerprints, time_fingerprints
 from linkscope.answers.readings import PastedResult, readings_of
-from linkscope.answers.references import SENT, copy_gbps, of_collective_on_one_host
+from linkscope.answers.references import copy_gbps, of_collective_on_one_host
 from linkscope.answers.stand_out import LIKE, agree, stand_out
 from linkscope.answers.topology_oddities import topology_findings
 from linkscope.figures.columns import RATE, TIME
@@ -37,6 +37,8 @@ _OF_AMD = ("TransferBench", "rocm_bandwidth_test")
 _BY_LINKS = ("peer", "message", "to-gpu", "to-host")
 _HOST_SHARE = (0.88, 0.98)
 _LARGE, _SATURATED = 1_000_000, 256 << 20
+_LEAST_SENT = 2 << 20
+"""Bytes of a message from which on its rate is one of the links, however many there are."""
 _BEYOND_CACHES = 64 << 20
 """Bytes of a message that no CPU's caches make faster than links between GPUs."""
 _OF_LINKS_ALONE = 64.0
@@ -45,6 +47,8 @@ _UNTRUE = ("one-gpu", "one-gpu-likely", "above-line", "own-rows", "own-rows-of-a
 """Fingerprints of rates that are none of a link."""
 _USUAL = ("full-links", "twelve-links", "network-card", "pcie", "direct")
 """Fingerprints of a path that is as fast as it can be."""
+_SURE_SHARE = 0.95
+"""Share of a card's rate that no slower path to a GPU has by chance."""
 _TIMES = ("time-jumps", "time-falls")
 """Fingerprints of latencies, which point at no path."""
 _COLD = "import.cold"
@@ -72,7 +76,7 @@ def of_paste(run: Run, answer: Answer, checked: Collection[str]) -> Answer:
     readings = readings_of(run)
     wrong = [one for one in run.printed if one.level is Level.ERROR]
     odd = topology_findings(run.topology) if run.topology is not None else []
-    judged = {*checked, *_cold(readings)}
+    judged = {*checked, *_cold(readings), *_far_from_host(run, readings)}
     apart = stand_out(readings, [one for one in readings if one.row.id not in judged])
     likely = _likely(run, readings)
     outcome, headline = _verdict(run, answer, checked, readings, wrong, [*odd, *apart], likely)
@@ -180,12 +184,16 @@ def _disturbed(readings: Sequence[PastedResult]) -> Iterator[Finding]:
                 return
 
 
-def _far_from_host(readings: Sequence[PastedResult]) -> set[str]:
-    """Return the results between a GPU and a NUMA node that is not the one it reaches fastest."""
+def _far_from_host(run: Run, readings: Sequence[PastedResult]) -> set[str]:
+    """Return the results between a GPU and a NUMA node that is not the one it reaches fastest; where results of some
+    node are missing, all between GPUs and host memory."""
     best: dict[tuple[object, ...], PastedResult] = {}
     host = [one for one in readings if one.moves.kind in ("to-gpu", "to-host") and one.moves.source and one.rate]
     gpus = [one.moves.source if one.moves.kind == "to-host" else one.moves.destination for one in host]
     keys = {one.row.id: (one.table, one.size, gpu) for one, gpu in zip(host, gpus, strict=True)}
+    seen = {end for one in host for end in one.path.split(">") if end.startswith("numa:")}
+    if 0 < len(seen) < len(run.node.of_kind("numa")):
+        return set(keys)
     for one in host:
         key = keys[one.row.id]
         best[key] = max(best.get(key, one), one, key=lambda each: each.rate or 0.0)
@@ -220,7 +228,7 @@ def _unsettled(run: Run, readings: Sequence[PastedResult]) -> Finding:
 def _likely(run: Run, readings: Sequence[PastedResult]) -> Likely:
     """Return what the rates are fingerprints of: of each table its fastest and its slowest result."""
     tables: defaultdict[tuple[object, ...], list[PastedResult]] = defaultdict(list)
-    far = _far_from_host(readings)
+    far = _far_from_host(run, readings)
     for reading in readings:
         moves = reading.moves
         by_library = moves.kind == "collective" and moves.counts == "payload"
@@ -254,10 +262,12 @@ def _likely(run: Run, readings: Sequence[PastedResult]) -> Likely:
 
 def _is_usual(finding: Finding, reading: PastedResult) -> bool:
     """Return whether a path is as fast as it can be. PCIe is what joins a GPU to its host; whether two GPUs have no
-    faster links is not known from their rate."""
+    faster links is not known from their rate. What a card of half the rate carries is also what a far GPU gives."""
     name = finding.code.partition(".")[2]
+    if name == "network-card" and reading.moves.kind == "network" and "device" in reading.moves.memories:
+        return bool(finding.facts["share"] >= _SURE_SHARE)
     if name == "direct":
-        return reading.size >= SENT
+        return reading.size >= _LEAST_SENT
     return name in _USUAL and (name != "pcie" or reading.moves.kind in ("to-gpu", "to-host"))
 
 
@@ -265,7 +275,7 @@ def _of_times(readings: Sequence[PastedResult]) -> Iterator[Finding]:
     """Yield where the latencies of a series of sizes jump or fall, of each kind the largest."""
     series: defaultdict[tuple[object, ...], dict[int, float]] = defaultdict(dict)
     for one in readings:
-        if one.seconds is not None and one.moves.kind in ("peer", "message", "network"):
+        if one.seconds is not None and one.moves.kind in ("peer", "message", "network", "collective"):
             series[one.series][one.size] = one.seconds
     found = sorted(
         (finding for sizes in series.values() for finding in time_fingerprints(sorted(sizes.items()))),
@@ -302,6 +312,7 @@ def _full_links(reading: PastedResult) -> Finding | None:
         memories = set(reading.moves.memories)
         possible = memories == {"device"} or (UNKNOWN in memories and not memories & set(HOST_MEMORIES))
         on_gpus = possible and reading.size >= (_LARGE if memories == {"device"} else _BEYOND_CACHES)
+        on_gpus = on_gpus and reading.moves.at_once == 1
         return note("fingerprint.direct", rate=rate) if on_gpus and _OF_LINKS_ALONE < rate < 450 else None
     by_host = reading.moves.kind != "peer"
     known, (least, most) = (_HOST_LINKS, _HOST_SHARE) if by_host else (_FULL_LINKS, _FULL_SHARE)
@@ -345,13 +356,19 @@ def _tables(readings: Sequence[PastedResult]) -> Iterator[Table]:
         yield Table(codes[2 if timed else bus], frame, tuple(columns), facts=facts, first=_ROWS)
 
 
+def _named(one: PastedResult) -> str:
+    """Return the test with what tells its series from others, unless its name ends so."""
+    words = [word for word in one.moves.varies.split(", ") if word and not one.test.endswith(word)]
+    return " ".join(word for word in (one.test, ", ".join(words)) if word)
+
+
 def _lines(some: Sequence[PastedResult]) -> Iterator[dict[str, object]]:
     together = len(some) > 2 and agree(some)
     for one in some[:1] if together else some:
         shown = some if together else [one]
         values = sorted((each.seconds or 0.0) if each.rate is None else each.rate for each in shown)
         yield {
-            "test": " ".join(word for word in (one.test, one.moves.varies) if word),
+            "test": _named(one),
             "path": f"{len(some)} paths" if together else one.path,
             "bytes": one.size or None,
             "value": [values[0], values[-1]] if together else [values[0]] * 2,

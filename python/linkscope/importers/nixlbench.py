@@ -40,7 +40,7 @@ _TIMES = {"Avg latency/iter (s)": 1.0, "Latency (ms)": 1e-3, "Isolated Latency (
 _OPTION = re.compile(r"[A-Za-z][\w ]{2,60}\(--(\w{2,40})=[^)]{1,160}\) *: (\S.{0,60})")
 _PROGRAM = re.compile(r"nixlbench|nixl_bench")
 _MEMORIES = {"VRAM": "device", "DRAM": "pageable"}
-_STORAGE = ("GDS", "GDS_MT", "POSIX", "OBJ", "HF3FS", "AZURE_BLOB", "GUSLI", "INFINIA")
+_STORAGE = ("AIS", "AIS_MT", "GDS", "GDS_MT", "POSIX", "OBJ", "HF3FS", "AZURE_BLOB", "GUSLI", "INFINIA")
 """Backends whose target is a file or an object, whatever segment type is printed."""
 _STOPPED = re.compile(r"(?:Failed to|Unsupported|Unable to|Invalid) [A-Za-z ]{3,60}|NIXL_ERR_\w{1,40}")
 _WRONG = "Consistency check failed"
@@ -73,7 +73,7 @@ def read(source: Source) -> PeerOutput:
     begun = commands(source.lines, _PROGRAM)
     for number, line in enumerate(source.lines, 1):
         run, columns = runs[-1], tuple(_COLUMNS.findall(line))
-        option, words = _OPTION.fullmatch(line.strip()), tuple(line.split())
+        option, words = _OPTION.fullmatch(line.strip()), tuple(word for word in line.split() if word != "...")
         if run.rows and (option or number in begun or "NIXLBench Configuration" in line):
             runs.append(run := _NixlRun())
         if number in begun:

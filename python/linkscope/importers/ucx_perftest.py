@@ -45,7 +45,10 @@ _CSV = re.compile(
 )
 _PROGRAM = re.compile(r"ucx_perftest(?:_daemon)?")
 _HERE = re.compile(r"localhost|(?:127\.0|0\.0)\.0\.[01]")
-_ERROR = re.compile(r"UCX +ERROR +([A-Za-z][A-Za-z(),' ]{2,80})")
+_ERROR = re.compile(
+    r"UCX +ERROR +([A-Za-z][A-Za-z(),' ]{2,80})|(?=Assertion)(Assertion `[^`']{1,70}' failed)"
+    r"|(?=Caught)(Caught signal \d{1,2} \([A-Za-z :]{3,40})"
+)
 _MEMORIES = {
     **{"host": "pageable", "cuda": "device", "rocm": "device", "ze-device": "device", "ze-host": "pinned"},
     **{"cuda-managed": "managed", "rocm-managed": "managed", "ze-managed": "managed"},
@@ -130,7 +133,7 @@ def read(source: Source) -> PeerOutput:
             found.results += [result] if ends else []
         elif not _COLUMNS.match(text):
             stop = _ERROR.search(line)
-            found.stopped = found.stopped or (stop[1].strip() if stop else "")
+            found.stopped = found.stopped or (next(filter(None, stop.groups())).strip() if stop else "")
             continue
         found.lines.add(number)
     _keep(found, progress)
