@@ -118,3 +118,10 @@ def test_gpus_that_nothing_counts_have_no_number(judged: Judge) -> None:
     text = "[tuning] Best dispatch (BF16): SMs 24, NVL chunk 24, 35.10 GB/s (NVL)\n"
     assert judged(text).runs[0].gpus == ((0, "GPU"),)
     assert judged(all_reduce({1024: 312.0})).runs[0].gpus == ((8, "AMD Instinct MI300X"),)
+
+
+def test_host_memory_of_one_node_of_two_tells_no_slow_gpu(judged: Judge) -> None:
+    title = "Unidirectional copy peak bandwidth GB/s [Local read / Remote write] (GPU-Executor: GFX)\n"
+    head = " SRC+EXE\\DST    CPU 00    CPU 01    GPU 00    GPU 01    GPU 02    GPU 03\n"
+    first = "  CPU 00  ->     15.90     19.10     10.11     10.02      9.93      7.01\n"
+    assert judged(title + head + first).outcome is not Outcome.FAILS
