@@ -36,7 +36,8 @@ def source(*texts: str) -> Source:
     ],
 )
 def test_each_pair_counts_once_by_its_transport(via: str, name: str) -> None:
-    said = words(source(via, via, via.replace("0[", "2[").replace("1[", "3[")))
+    back = via.replace("0[", "x[").replace("1[", "0[").replace("x[", "1[")
+    said = words(source(via, via, back, via.replace("0[", "2[").replace("1[", "3[")))
     assert said.transports == {name: 2}
 
 

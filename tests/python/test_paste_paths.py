@@ -157,3 +157,10 @@ def test_a_collective_whose_larger_size_is_faster_is_named(tmp_path: Path) -> No
     title = "# OSU MPI-CUDA All-to-All Personalized Exchange Latency Test v7.4\n# Size       Avg Latency(us)\n"
     found = judged(tmp_path, f"{title}32768   805.5\n65536   1605.25\n131072   31.5\n262144   43.25\n")
     assert "fingerprint.time-falls" in codes(found)
+
+
+def test_a_librarys_log_alone_says_what_to_paste_beside_it(tmp_path: Path) -> None:
+    line = "node-7:25:66 [{0}] NCCL INFO Channel 00 : {0}[{0}] -> {1}[{1}] via SHM/direct/direct"
+    found = judged(tmp_path, "\n".join([line.format(0, 1), line.format(1, 0)]))
+    assert (found.outcome, found.headline.code) == (Outcome.UNTESTED, "paste.log-alone")
+    assert [one.facts["pairs"] for one in found.findings if one.code == "fingerprint.through-host-alone"] == [1]

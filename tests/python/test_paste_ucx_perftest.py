@@ -201,3 +201,12 @@ def test_a_failed_assertion_or_a_signal_stops_it() -> None:
         (stopped,) = told(f"{box('tag match bandwidth')}[node-7:15805:0:15805]   {line}\n").findings
         assert (stopped.code, stopped.level.value) == ("import.stopped", "error")
         assert "node-7" not in str(stopped.facts)
+
+
+def test_csv_of_several_threads_has_no_averages() -> None:
+    head = "message_size,iterations,typical_lat,avg_lat,overall_lat,avg_bw,overall_bw,avg_mr,overall_mr\n"
+    found = told(f"{head}64,Final:    10000000,0.235,523.5,8575794\n4096,Final:    10000000,0.75,10600.25,2713214\n")
+    assert [(one.size, one.value.median) for one in found.figures] == [
+        (64, pytest.approx(0.235e-6)),
+        (4096, pytest.approx(0.75e-6)),
+    ]

@@ -127,6 +127,9 @@ def _verdict(
     if faults:
         return Outcome.FAILS, faults[0]
     if not readings:
+        said = next((one for one in run.printed if one.code == "import.library-words"), None)
+        if said is not None:
+            return Outcome.UNTESTED, note("paste.log-alone", library=said.facts.get("library", "NCCL"))
         return (Outcome.HOLDS, note("paste.topology")) if stands_out else (Outcome.UNTESTED, note("paste.no-results"))
     several = _over_hosts(run, readings)
     if several is not None:

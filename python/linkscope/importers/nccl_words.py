@@ -148,7 +148,8 @@ def _take(said: LibraryWords, level: str, text: str) -> None:
             said.warnings[text] = None
     elif match := _VIA.search(text):
         if name := _transport(match[3]):
-            said.pairs.setdefault(name, set()).add((match[1], match[2]))
+            first, second = sorted((match[1], match[2]))
+            said.pairs.setdefault(name, set()).add((first, second))
     elif match := _ALGORITHM.search(text):
         name = f"{_named(match[3], _ALGORITHMS)}/{_named(match[4], _PROTOCOLS)}"
         least, most = said.algorithms.get(name, (1 << 62, 0))

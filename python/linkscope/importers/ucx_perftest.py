@@ -119,8 +119,9 @@ def read(source: Source) -> PeerOutput:
             heading = (match[1],)
         elif _CSV.fullmatch(text):
             csv = text.count(",") + 1
-        elif csv and (words := text.split(",")) and len(words) == csv:
-            if result := _result(number, words[-8:], head, command, tuple(words[:-8])):
+        elif csv and (words := re.sub("Final: {0,20}", "", line.strip()).split(",")) and len(words) in (csv, csv - 4):
+            labels = csv - 8  # several threads have no averages
+            if result := _result(number, words[labels:], head, command, tuple(words[:labels])):
                 found.results.append(result)
         elif (head or text.startswith("Final:")) and (match := _ROW.fullmatch(text)):
             label = match[1] or ""
