@@ -86,7 +86,8 @@ def test_kernels_and_sizes_are_said_by_the_command() -> None:
 def test_simple_p2p_is_read_and_its_wrong_data_leave_it_out() -> None:
     line = "cudaMemcpyPeer / cudaMemcpy between GPU0 and GPU1: 23.51GB/s\n"
     (pair,) = output(line).figures
-    assert (pair.test, pair.row, pair.column, pair.value.median) == ("simpleP2P", "gpu:0", "gpu:1", 23.51)
+    assert (pair.test, pair.row, pair.column) == ("simpleP2P", "gpu:0", "gpu:1")
+    assert pair.value.median == pytest.approx(23.51 * 2**30 / 1e9)  # its GB are GiB
     found = output(f"{line}Verification error @ element 1: val = nan, ref = 4.000000\n")
     assert not found.figures
     assert [one.code for one in found.findings] == ["import.wrong-data"]
@@ -96,3 +97,11 @@ def test_a_title_that_was_shortened_is_one() -> None:
     title = "Unidirectional P2P=Enabled Bandwidth (GB/s)"
     found = output(f"{title}\n   D\\D     0      1\n     0 1500.1  230.5\n     1  231.5 1502.2\n")
     assert [one.value.median for one in of_test(found, "unidirectional")] == [230.5, 231.5]
+
+
+def test_simple_p2p_names_the_gpus_and_those_that_are_no_peers() -> None:
+    line = "> Peer access from NVIDIA L4 (GPU{}) -> NVIDIA L4 (GPU{}) : {}\n"
+    pair = "cudaMemcpyPeer / cudaMemcpy between GPU0 and GPU1: 19.12GB/s\n"
+    found = output(line.format(0, 1, "Yes") + line.format(0, 2, "No") + pair)
+    assert [gpu.name for gpu in found.gpus] == ["NVIDIA L4"] * 3
+    assert [(one.code, one.facts["pairs"]) for one in found.findings] == [("import.no-peer-access", ["gpu:0 -> gpu:2"])]

@@ -43,6 +43,9 @@ _TITLE = re.compile(
 )
 _HEAD = re.compile(r"(D[\\/]?D|GPU|CPU)((?:[ \t]{1,20}\d{1,3}){1,256})")
 _PAIR = re.compile(r"cudaMemcpyPeer / cudaMemcpy between GPU(\d{1,3}) and GPU(\d{1,3}): (\d{1,9}\.\d{1,6})GB/s")
+_NAMED = re.compile(r"(?:> )?Peer access from (.{1,100}) \(GPU(\d{1,3})\) -> (.{1,100}) \(GPU(\d{1,3})\) : (Yes|No)")
+_GIB = (1 << 30) / 1e9
+"""What simpleP2P calls GB."""
 _COMMAND = re.compile(r"\bp2pBandwidthLatencyTest (.{0,300})")
 _ELEMENTS = re.compile(r"-numElems=(\d{1,12})\b")
 _WORDS = ("[P2P (Peer-to-Peer)", "***NOTE", "So you can see", "NOTE: The CUDA Samples", "P2P Connectivity Matrix")
@@ -130,8 +133,13 @@ def _line(found: _P2pOutput, number: int, text: str) -> bool:
         found.gpus[int(match[1])] = Gpu(match[2], f"{match[5]:0>4}:{match[3]:0>2}:{match[4]:0>2}")
     elif match := _CAN.fullmatch(text):
         found.apart |= {(int(match[1]), int(match[3])): None} if match[2] == "CANNOT" else {}
+    elif match := _NAMED.fullmatch(text):
+        first, second = int(match[2]), int(match[4])
+        found.gpus.setdefault(first, Gpu(match[1]))
+        found.gpus.setdefault(second, Gpu(match[3]))
+        found.apart |= {(first, second): None} if match[5] == "No" else {}
     elif match := _PAIR.fullmatch(text):
-        ends, value = (f"gpu:{int(match[1])}", f"gpu:{int(match[2])}"), float(match[3])
+        ends, value = (f"gpu:{int(match[1])}", f"gpu:{int(match[2])}"), float(match[3]) * _GIB
         moves = Movement("peer", "copy-engine", *ends, "", ("device", "device"), varies="to and fro")
         found.figures.append(Figure("simpleP2P", single(value), GBPS, *ends, _SIMPLE, moves=moves, line=number))
     elif match := _COMMAND.search(text):
