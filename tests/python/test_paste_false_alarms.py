@@ -125,3 +125,13 @@ def test_host_memory_of_one_node_of_two_tells_no_slow_gpu(judged: Judge) -> None
     head = " SRC+EXE\\DST    CPU 00    CPU 01    GPU 00    GPU 01    GPU 02    GPU 03\n"
     first = "  CPU 00  ->     15.90     19.10     10.11     10.02      9.93      7.01\n"
     assert judged(title + head + first).outcome is not Outcome.FAILS
+
+
+@pytest.mark.parametrize("rate", ["18.90", "10.20"])
+def test_gpus_that_pcie_alone_joins_are_judged_by_their_reference(judged: Judge, rate: str) -> None:
+    names = "".join(f"> Peer access from NVIDIA L4 (GPU{i}) -> NVIDIA L4 (GPU{1 - i}) : Yes\n" for i in (0, 1))
+    answer = judged(f"{names}cudaMemcpyPeer / cudaMemcpy between GPU0 and GPU1: {rate}GB/s\n")
+    assert not [code for code in codes(answer) if code.startswith("fingerprint.")]
+    assert (answer.outcome, bool(answer.data["problems"])) == (
+        (Outcome.HOLDS, False) if rate == "18.90" else (Outcome.FAILS, True)
+    )

@@ -9,7 +9,7 @@ from statistics import median
 from typing import Any
 
 from linkscope.importers.peer_output import Movement
-from linkscope.messages.finding import Finding, error, note
+from linkscope.messages.finding import Finding, Level, error, note
 
 CARDS_GBITS = (25, 50, 100, 200, 400, 800)
 """Network cards by what they are sold as, Gb/s."""
@@ -197,16 +197,20 @@ def _pcie(told: _Told) -> Iterator[Finding]:
         return
     generation, lanes = told.pcie
     slot = PCIE_X16_GBPS.get(generation, 0.0) * lanes / 16
+    alone = told.between_gpus and told.line is not None and told.line <= 1.01 * slot  # nothing faster joins them
     for part in (1, 2, 4):
         share = told.rate * part / slot if slot else 0.0
         if not PCIE_SHARE[0] <= share <= PCIE_SHARE[1] or (part == 1 and not told.between_gpus):
             continue
         facts = {"generation": generation, "lanes": lanes, "share": told.rate / slot, "slot": slot}
+        if part == 1 and alone:
+            return
         if part == 1:
             yield told.finding("fingerprint.over-pcie", **facts)
         elif lanes >= part and not moves.opposed and not moves.both:
             halves = {"fewer": lanes // part, "older": generation - part // 2}
             found = told.finding("fingerprint.part-of-pcie", **facts, **halves)
+            found = replace(found, level=Level.NOTE) if alone else found  # sockets between them may slow as much
             yield error(found.code, **found.facts) if part > 2 and "pinned" in moves.memories else found
         return
 
