@@ -105,3 +105,10 @@ def test_a_plug_ins_own_clock_and_parts_of_microseconds_are_read() -> None:
 def test_other_json_is_no_trace() -> None:
     assert not collective_trace.recognises('{"traceEvents": []}')
     assert not collective_trace.recognises('{"version":3,"start_time":"x"}')
+
+
+def test_a_trace_without_sizes_or_collectives_says_so() -> None:
+    head = '{"schemaVersion": 1, "traceEvents": [{"ph": "X", "cat": "kernel", "name": "'
+    old = of(f'{head}ncclKernel_AllReduce_RING_LL_Sum_float(ncclWorkElem)", "ts": 1, "dur": 2}}]}}')
+    assert (old.figures, codes(old), old.findings[0].facts["calls"]) == ((), ["no-sizes"], 1)
+    assert codes(of(f'{head}gemm", "ts": 1, "dur": 2}}]}}')) == ["no-calls"]

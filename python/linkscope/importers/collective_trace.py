@@ -23,6 +23,8 @@ from linkscope.workload.readers.timed import TimedCall
 TOOL, INSPECTOR = "Kineto", "NCCL Inspector"
 SUMMARY = "PyTorch profiler (Kineto) traces with NCCL kernels, NCCL Inspector 4: time by size and collective"
 _RECORD = re.compile(r'^ {0,40}\{\s{0,40}"header"', re.MULTILINE)
+_KERNEL = re.compile(r'"name": ?"(?:nccl|rccl)(?:Dev)?Kernel')
+_CALL = re.compile(r'"name": ?"nccl:')
 _PROFILED = "NVIDIA/nccl issue 2355"
 _MESSAGES = ("send", "receive")
 _PLAIN = ("", "Float")
@@ -43,9 +45,8 @@ class _Setting(msgspec.Struct):
 
 def recognises(text: str) -> bool:
     """Return whether a text is a trace with collectives, or the plugin's lines."""
-    return _of_inspector(text) or (
-        text.lstrip().startswith("{") and '"traceEvents"' in text and '"Collective name"' in text
-    )
+    named = '"Collective name"' in text or '"schemaVersion"' in text
+    return _of_inspector(text) or (text.lstrip().startswith("{") and '"traceEvents"' in text and named)
 
 
 def read(source: Source) -> PeerOutput:
@@ -58,6 +59,12 @@ def read(source: Source) -> PeerOutput:
         profiled = [Finding("import.profiled", source=_PROFILED)]
         profiled += [warning("import.cut", test=INSPECTOR, missing="}")] if cut else []
         return _output(INSPECTOR, match[1] if match else "", figures, (), {}, tuple(profiled))
+    if '"Collective name"' not in source.text:
+        unsized = len(_KERNEL.findall(source.text)) or len(_CALL.findall(source.text))
+        told = (
+            warning("import.no-sizes", tool=TOOL, calls=unsized) if unsized else warning("import.no-calls", tool=TOOL)
+        )
+        return PeerOutput(TOOL, "", (), (), findings=(told,))
     pattern = PatternText(source.path, source.text.encode())
     calls, setting = list(kineto.timed(pattern)), _setting(pattern)
     figures = tuple(_figures(TOOL, calls, len(setting.devices)))
