@@ -270,3 +270,10 @@ def test_empty_messages_of_one_test_are_no_size_of_another(tmp_path: Path) -> No
 def test_hosts_that_are_named_are_the_ranks_where_no_number_is_given() -> None:
     found = moves(only(f"mpirun --host node-1,node-2 ./osu_bw\n{BW}"))
     assert (found.ranks, found.hosts) == (2, 2)
+
+
+def test_pairs_of_gpus_that_the_shell_names_tell_results_apart() -> None:
+    start = "export HIP_VISIBLE_DEVICES={}\nmpirun -n 2 ./osu_bw D D\n"
+    several = told("".join(start.format(pair) + BW for pair in ("0,1", "0,2")))
+    assert [moves(one).varies for one in several.figures[::2]] == ["GPUs 0 and 1", "GPUs 0 and 2"]
+    assert moves(only(start.format("0,1") + BW)).varies == ""

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -48,6 +48,7 @@ _ROW = re.compile(r"([0-9]+ +)?[0-9]+\.[0-9]+( .*)?")
 _BUFFERS = re.compile(r".{0,60}(?:Buffer|Memory) on ([A-Z]+) \(\w+\) and .{0,40}(?:Buffer|Memory) on ([A-Z]+)\b")
 _ACCELERATED = re.compile(r"-(CUDA MANAGED|CUDA|ROCM|OPENACC|MANAGED|SYCL|HSA)\b")
 _PROGRAM = re.compile(r"osu_\w{1,40}|run\.py")
+_VISIBLE = re.compile(r"(?:CUDA|HIP|ROCR)_VISIBLE_DEVICES=(\d{1,3}),(\d{1,3})\b(?!,)")
 _TORCH = re.compile(r"[Uu]sing device \*?(\w+)(?::\d+)?\*? with \*?(\w+)\*? backend")
 _WORLD = re.compile(r"[Ww]orld size(?: is|:) (\d{1,6})\b")
 _STOPPED = re.compile(
@@ -85,12 +86,13 @@ class _OsuPreamble:
 
 @dataclass
 class _OsuTable:
-    """``plain``: its title names no accelerator, so that it allocated no GPU memory."""
+    """``plain``: its title names no accelerator, so that it allocated no GPU memory. ``between``: "GPUs 0 and 2"."""
 
     test: OsuTest
     said: _OsuPreamble
     accelerated: str = ""
     plain: bool = False
+    between: str = ""
     columns: tuple[str, ...] = ()
     datatypes: list[str] = field(default_factory=list)
     pairs: int = 1
@@ -120,14 +122,17 @@ def read(source: Source) -> PeerOutput:
     found, said = _OsuLog(), _OsuPreamble()
     table: _OsuTable | None = None
     begun = commands(source.lines, _PROGRAM)
+    pairs, between = _pairs(source.text), ""
     for number, line in enumerate(source.lines, 1):
+        between = next(_named_pairs(line), between) if pairs else ""
         text = line.replace("\t", "  ").strip()
         if match := _TITLE.fullmatch(text):
             _end(found, table)
             title = f"Python {match[2]}" if match[1] else match[2]
             accelerated = _ACCELERATED.search(title)
             plain = re.match("MPI[ _]", title) is not None and accelerated is None
-            table = _OsuTable(titled(_ACCELERATED.sub("", title)), said, accelerated[1] if accelerated else "", plain)
+            test, kind = titled(_ACCELERATED.sub("", title)), accelerated[1] if accelerated else ""
+            table = _OsuTable(test, said, kind, plain, "" if plain else between)
             said = _OsuPreamble(torch=said.torch, world=said.world)
             found.version = found.version or match[3] or ""
             found.titles.append(title)
@@ -152,6 +157,15 @@ def read(source: Source) -> PeerOutput:
     if not found.figures and not found.findings and not found.wrong:
         raise source.wrong(0, "OSU printed no results")
     return _output(found)
+
+
+def _named_pairs(text: str) -> Iterator[str]:
+    return (f"GPUs {match[1]} and {match[2]}" for match in _VISIBLE.finditer(text))
+
+
+def _pairs(text: str) -> bool:
+    """Return whether programs were started on several pairs of GPUs, which tell the results apart."""
+    return len(set(_named_pairs(text))) > 1
 
 
 def rows_of(text: str) -> dict[int, float]:
@@ -278,7 +292,7 @@ def _figure(source: Source, line: int, value: tuple[Stats, str, int | None], tab
     ranks, hosts = (said.command.ranks, said.command.hosts) if said.command else (0, 0)
     method = replace(test, library="NCCL").method if said.torch[1] in ("nccl", "rccl") else said.torch[1] or test.method
     memories = _memories(table)
-    told = [test.varies] if test.varies else []
+    told = [one for one in (test.varies, table.between) if one]
     told += [table.datatypes[-1]] if len(set(table.datatypes)) > 1 else []
     facts: dict[str, Any] = {"clock": "host", "memory": ">".join(dict.fromkeys(memories)), "method": method}
     if test.collective:
