@@ -70,6 +70,25 @@ def test_a_log_alone_is_recognised_and_is_one_note() -> None:
     assert sentence(finding).startswith("NCCL 2.27.7: SHM/direct/direct (1), 2 channels")
 
 
+@pytest.mark.parametrize(
+    ("text", "kept"),
+    [
+        ("Connect to node18.corp.example failed", "Connect to ... failed"),
+        ("node18 closed the connection to node-17", "... closed the connection to ..."),
+        ("bind to fe80::a1b2:c3d4%eth0 failed", "bind to ... failed"),
+        ("2001:db8::17 is gone", "... is gone"),
+        ("std::bad_alloc in net.cc:12, NCCL 2.27.7", "std::bad_alloc in net.cc:12, NCCL 2.27.7"),
+    ],
+)
+def test_hosts_that_no_line_begins_with_are_hidden_too(text: str, kept: str) -> None:
+    assert scrubbed(text, ["node17"]) == kept
+
+
+def test_hosts_whose_names_begin_with_a_digit_are_hidden() -> None:
+    said = words(Source(Path("nccl.log"), "9abc:41:42 [0] misc/x.cc:1 NCCL WARN host 9abc failed"))
+    assert list(said.warnings) == ["host ... failed"]
+
+
 def test_rccl_has_its_own_name_and_a_log_of_nothing_is_refused() -> None:
     text = "RCCL version 2.18.3+hip6.0 HEAD:2f6d59e\n" + HEAD.format(
         0, "Channel 00/0 : 0[c9000] -> 1[d9000] via P2P/IPC"

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from linkscope.errors import LinkscopeError
-from linkscope.importers import nccl_tests, nvshmem_perftest
+from linkscope.importers import importers, nccl_tests, nvshmem_perftest
 from linkscope.importers.nvshmem_perftest import read
 from linkscope.importers.peer_output import UNKNOWN, Figure, Movement, PeerOutput, Source
 
@@ -126,3 +126,11 @@ def test_a_table_without_its_name_is_an_unknown_collective() -> None:
         TABLE + rows + "1048576     262144    32-bit    block     240.000000        4.369         4.232\n"
     ).figures[1:]
     assert (moved(figure).collective, moved(figure).ranks, figure.value.median) == ("", 32, 0.00024)
+
+
+def test_a_time_that_no_machine_has_is_a_row_that_is_not_understood() -> None:
+    rows = "4096  1024  int  block  9.5  1.0  1.0\n8192  2048  int  block  1e-50  1.0  1.0\n"
+    paste = importers.read(Source(Path("paste.txt"), f"{PE.format(0, 0)}#alltoall_device\n{TABLE}{rows}"))
+    (output,) = paste.outputs
+    assert [one.size for one in output.figures] == [4096]
+    assert paste.row(paste.unread[0]).startswith("8192 2048")

@@ -171,6 +171,21 @@ def test_no_host_address_or_user_of_a_paste_goes_on(tmp_path: Path) -> None:
         assert not [word for word in ("secret", "10.1.2.3", "4003") if word in written.replace(str(tmp_path), "")]
 
 
+@pytest.mark.parametrize(
+    ("row", "quoted"),
+    [
+        ("secret-node-17 12.3 45.6 7", "... 12.3 45.6 7"),
+        ("secretuser 1.5 5.6 7.8", "... 1.5 5.6 7.8"),
+        ("10.1.2.3 1.2 3.4 5.6", "... 1.2 3.4 5.6"),
+        ("/home/secretuser/all_reduce_perf 8 9", "... 8 9"),
+        ("new_copy_sm 8 MB 9 10", "new_copy_sm 8 MB 9 10"),
+    ],
+)
+def test_a_row_that_nobody_reads_is_quoted_without_names(tmp_path: Path, row: str, quoted: str) -> None:
+    found = judged(tmp_path, f"{matrix({}, 771.0)}\n{row}\n")
+    assert [one.facts["line"] for one in found.findings if one.code == "import.unread"] == [quoted]
+
+
 def test_every_command_takes_a_paste(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "paste.txt"
     path.write_text(matrix({}, 771.0))

@@ -41,8 +41,6 @@ from linkscope.results.run_file import FILE_SCHEMA, RunFile
 from linkscope.version import __version__
 
 Json = dict[str, Any]
-MOST_QUOTED = 60
-"""Characters of an unread line that a finding quotes."""
 
 
 @dataclass(frozen=True)
@@ -110,8 +108,8 @@ def _records(paste: Paste, wanted: Wanted, command: Sequence[str]) -> list[Json]
     if told and not any(row["status"] == "ok" for row in rows):
         raise LinkscopeError(f"{path}: {sentence(told[0])}")
     if paste.unread:
-        shown = " ".join(paste.source.lines[paste.unread[0] - 1].split())[:MOST_QUOTED]
-        told.append(warning("import.unread", rows=len(paste.unread), number=paste.unread[0], line=shown))
+        first = paste.unread[0]
+        told.append(warning("import.unread", rows=len(paste.unread), number=first, line=paste.row(first)))
     printed = [one for peer in paste.outputs for one in peer.findings]
     return [_header(paste, wanted, node, [row["id"] for row in rows], command, [*printed, *told]), *rows]
 

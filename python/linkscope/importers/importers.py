@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib import import_module
 from typing import Any
 
 from linkscope.errors import LinkscopeError
-from linkscope.importers.peer_output import PeerOutput, Source, Topology
+from linkscope.importers.peer_output import LARGEST, LEAST, PeerOutput, Source, Topology
 from linkscope.messages.catalog import problem
 from linkscope.messages.near_names import unknown
 from linkscope.results.printed_mark import is_marked
@@ -62,6 +62,8 @@ IMPORTERS = {
     "gpu-list": Importer("gpu_list"),
 }
 _NUMBER = re.compile(r"-?\d{1,20}(?:\.\d{0,20})?(?:[eE][-+]?\d{1,3})?%?")
+_PLAIN_WORD = re.compile(r"[A-Za-z]{1,2}|[A-Z/%()]{1,12}|[A-Za-z]\w{0,40}_\w{1,40}")
+"""A word of a row that is a unit, a head or a test's name: names of hosts have no underscores."""
 _NEAREST = 60
 """Characters of a line that an error quotes."""
 
@@ -85,6 +87,12 @@ class Paste:
         """Return how the devices are joined, where the paste says it."""
         return next((output.topology for output in self.outputs if output.topology is not None), None)
 
+    def row(self, number: int) -> str:
+        """Return a row's numbers and units, for who reads a run file or a page: other words may name hosts or users."""
+        words = self.source.lines[number - 1].split()
+        plain = (_NUMBER.fullmatch(word) or _PLAIN_WORD.fullmatch(word) for word in words)
+        return " ".join(word if known else "..." for word, known in zip(words, plain, strict=True))[:_NEAREST]
+
 
 def read(source: Source, name: str | None = None) -> Paste:
     """Return what a paste holds of the tool ``name`` of ``IMPORTERS``, or of all tools whose lines are in it.
@@ -103,12 +111,21 @@ def read(source: Source, name: str | None = None) -> Paste:
     wrong: list[LinkscopeError] = []
     for key in named:
         try:
-            outputs.append(IMPORTERS[key].read(source))
+            outputs.append(_possible(IMPORTERS[key].read(source)))
         except LinkscopeError as error:
             wrong.append(error)
     if not outputs:
         raise wrong[0]
     return Paste(source, tuple(outputs), _unread(source, outputs))
+
+
+def _possible(output: PeerOutput) -> PeerOutput:
+    """Return the output without figures that no machine gives, whose lines count as not understood."""
+    wrong = [one for one in output.figures if not LEAST < one.value.median < LARGEST]
+    if not wrong:
+        return output
+    figures = [one for one in output.figures if LEAST < one.value.median < LARGEST]
+    return replace(output, figures=tuple(figures), read=output.read - {one.line for one in wrong})
 
 
 def _unread(source: Source, outputs: list[PeerOutput]) -> tuple[int, ...]:

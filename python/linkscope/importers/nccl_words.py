@@ -35,12 +35,14 @@ _TABLES = re.compile(
     re.MULTILINE,
 )
 """How tables begin whose readers take the library's words along."""
-_HOST = re.compile(r"([A-Za-z][\w.-]{1,63}):\d{1,9}:\d{1,9} ")
+_HOST = re.compile(r"((?=[\d.-]{0,63}[A-Za-z])[A-Za-z0-9][\w.-]{1,63}):\d{1,9}:\d{1,9} ")
 _MOST_WARNINGS = 3
 _MOST_HEAD = 200
 _MOST_TEXT = 100
 _HIDDEN = re.compile(
     r"(?:\d{1,3}\.){3}\d{1,3}(?:[:<]\d{1,5}>?)?|\b(?:[0-9a-fA-F]{1,4}:){3,7}[0-9a-fA-F]{1,4}\b|\S{1,80}<\d{1,5}>"
+    r"|(?<![\w:])(?:[0-9a-fA-F]{1,4}:){1,7}:[0-9a-fA-F:]{0,32}(?:%\w{1,16})?"
+    r"|(?<![\w.-])(?:[A-Za-z][\w-]{0,62}\.){2,6}[A-Za-z]{2,24}\b"
     r"|0x[0-9a-fA-F]{4,16}|\bpid[ =:]{1,2}\d{1,9}|(?<![\w.])/(?:[\w.+-]{1,80}/){1,20}[\w.+-]{0,80}"
     r"|\b[\w.-]{1,64}@[\w.-]{1,64}"
 )
@@ -191,8 +193,13 @@ def _named(word: str, names: tuple[str, ...]) -> str:
 
 
 def scrubbed(text: str, hosts: Iterable[str] = ()) -> str:
-    """Return a printed error without hosts, addresses, pointers, processes and paths, of at most 100 characters."""
+    """Return a printed error without hosts, addresses, pointers, processes and paths, of at most 100 characters. Hosts
+    whose names differ from one of ``hosts`` in their number are its peers."""
     plain = _HIDDEN.sub("...", text)
-    for host in hosts:
+    for host in sorted(hosts, key=len, reverse=True):
         plain = plain.replace(host, "...") if len(host) > 1 else plain
+        short = host.partition(".")[0]
+        kind = short.rstrip("0123456789-")
+        if len(kind) > 1 and kind != short:
+            plain = re.sub(rf"(?<![\w.-]){re.escape(kind)}[\d-][\w.-]{{0,80}}", "...", plain)
     return " ".join(plain.split())[:_MOST_TEXT].strip(" /")

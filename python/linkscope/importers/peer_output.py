@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import math
 import re
 import stat
 import sys
@@ -29,8 +28,10 @@ GBPS, SECONDS = "GB/s", "s"
 MOST_FILE = 64 << 20
 """Bytes of a file; the longest output of any of these tools has a tenth of it."""
 MOST_GPUS = 256
-LARGEST = 1e15
-_LEAST_TIME = 1e-12
+_LEAST, _MOST = 1e-60, 1e60
+"""Between these, by their size, are numbers that tools print."""
+LEAST, LARGEST = 1e-12, 1e15
+"""Between these are all rates in GB/s and times in seconds."""
 
 
 @dataclass(frozen=True)
@@ -238,7 +239,7 @@ class Source:
     def number(self, word: object, line: int, what: str) -> float:
         """A figure above 0 that ``word`` says. Raises LinkscopeError."""
         value = plain_number(word)
-        if value is None or not _LEAST_TIME < value < LARGEST:
+        if value is None or not LEAST < value < LARGEST:
             raise self.wrong(line, f"{what} is {str(word)[:40]!r}, no number above 0")
         return value
 
@@ -251,13 +252,14 @@ class Source:
 
 
 def plain_number(word: object) -> float | None:
-    """Of a number as C prints it, or a JSON number; None for anything else, infinity and NaN too."""
+    """Of a number as C prints it, or a JSON number; None for anything else, infinity and NaN too, and for what is so
+    far from all that tools print that sums of it overflow or vanish."""
     if isinstance(word, bool) or not isinstance(word, (int, float, str)):
         return None
     if isinstance(word, str) and re.fullmatch(r"[-+]?[0-9]{1,40}(\.[0-9]{0,40})?([eE][-+]?[0-9]{1,3})?", word) is None:
         return None
     value = float(word)
-    return value if math.isfinite(value) else None
+    return value if value == 0 or _LEAST < abs(value) < _MOST else None
 
 
 def single(value: float) -> Stats:
