@@ -11,6 +11,7 @@ from linkscope.answers.answer import Answer, Outcome
 from linkscope.answers.explain import answer as explain
 from linkscope.figures.run import Run
 from linkscope.importers.imported_run import pasted
+from linkscope.machine.gpu_models import gpu_model
 
 MIB = 1 << 20
 Judge = Callable[[str], Answer]
@@ -135,3 +136,62 @@ def test_gpus_that_pcie_alone_joins_are_judged_by_their_reference(judged: Judge,
     assert (answer.outcome, bool(answer.data["problems"])) == (
         (Outcome.HOLDS, False) if rate == "18.90" else (Outcome.FAILS, True)
     )
+
+
+def grouped(name: str, rates: list[list[float]]) -> str:
+    devices = "".join(
+        f"Device: {i}, {name}, pciBusID: {i + 1:x}, pciDeviceID: 0, pciDomainID:0\n" for i in range(len(rates))
+    )
+    title = "Unidirectional P2P=Enabled Bandwidth (P2P Writes)"
+    return f"[P2P (Peer-to-Peer) GPU Bandwidth Latency Test]\n{devices}{matrix(title, rates)}"
+
+
+def _cube(row: int, column: int) -> float:
+    """Return what eight V100 of a hybrid cube mesh reach."""
+    if row == column:
+        return 770.0
+    return 48.3 if row ^ column in (3, 4) else 24.2 if row // 4 == column // 4 else 9.5
+
+
+def _halves(gpus: int, size: int, within: float, across: float) -> list[list[float]]:
+    return [
+        [700.0 if i == j else within if i // size == j // size else across for j in range(gpus)] for i in range(gpus)
+    ]
+
+
+@pytest.mark.parametrize(
+    ("name", "rates", "outcome"),
+    [
+        ("NVIDIA L40S", _halves(8, 4, 25.5, 19.0), Outcome.HOLDS),
+        ("NVIDIA RTX A6000", _halves(4, 2, 52.7, 19.5), Outcome.UNTESTED),
+        ("Tesla V100-SXM2-32GB", [[_cube(i, j) for j in range(8)] for i in range(8)], Outcome.UNTESTED),
+        ("NVIDIA H100 80GB HBM3", _halves(8, 4, 394.0, 197.0), Outcome.FAILS),
+    ],
+)
+def test_pairs_that_boards_join_by_less_are_no_peers_of_the_others(
+    judged: Judge, name: str, rates: list[list[float]], outcome: Outcome
+) -> None:
+    answer = judged(grouped(name, rates))
+    assert answer.outcome is outcome
+    assert not any("small" in one.facts.get("counts", ()) for one in answer.findings)
+
+
+@pytest.mark.parametrize(
+    ("name", "known"),
+    [
+        ("NVIDIA A100-SXM4-80GB MIG 3g.40gb", False),
+        ("NVIDIA GeForce RTX 4090 Laptop GPU", False),
+        ("NVIDIA RTX A1000", False),
+        ("NVIDIA GeForce RTX 4090", True),
+        ("NVIDIA A100-SXM4-80GB", True),
+    ],
+)
+def test_a_part_of_a_gpu_or_a_laptops_is_not_the_model_whose_name_it_has(name: str, *, known: bool) -> None:
+    assert (gpu_model(name) is not None) is known
+
+
+def test_a_workstations_a800_has_a_bridge() -> None:
+    model = gpu_model("NVIDIA A800 40GB Active")
+    assert model is not None
+    assert model.links is not None
+    assert (model.memory_gbps, model.links.to) == (1555, "pair")

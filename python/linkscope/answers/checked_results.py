@@ -98,13 +98,15 @@ def _merged(frame: polars.DataFrame, known: polars.DataFrame, peers: polars.Data
 
 def _with_peers(frame: polars.DataFrame) -> polars.DataFrame:
     """Return the results that have peers, with ``best``, the value that these are compared with, and its ``lenient``
-    end: the low end of a rate, the value of a time."""
+    end: the low end of a rate, the value of a time. Another tool's result between GPUs whose links are
+    unknown has none: boards join some pairs by more links than others."""
     rate, peers = polars.col("unit") == RATE, polars.len().over(_ALIKE)
     by = polars.when(rate).then("value_low").otherwise("value")
     share = polars.when(rate).then(polars.col("kind").replace_strict(BEST_PEER, default=1.0)).otherwise(BEST_LATENCY)
     few = polars.when(rate).then(peers - 1).otherwise(0)
     rank = polars.when(peers > 3).then((share * (peers - 1)).ceil()).otherwise(few).cast(polars.UInt32)
-    several = frame.filter(polars.col("kind") != "collective").filter(peers > 1)
+    unlike = (polars.col("origin") != "") & (polars.col("kind") == "peer") & polars.col("line_gbps").is_null()
+    several = frame.filter(polars.col("kind") != "collective", ~unlike.fill_null(value=False)).filter(peers > 1)
     ranked = several.with_columns(by.alias("lenient"), rank.alias("rank"))
     return ranked.with_columns(
         polars.col(name).sort_by("lenient", maintain_order=True).get(polars.col("rank").first()).over(_ALIKE).alias(end)

@@ -13,7 +13,7 @@ import polars
 
 from linkscope.answers.causes import Line, gpus_of
 from linkscope.answers.expectation import missing
-from linkscope.answers.references import SATURATED, collectives_known_from
+from linkscope.answers.references import SATURATED, SATURATED_ELSEWHERE, collectives_known_from
 from linkscope.answers.show_details import reason_of
 from linkscope.documents.yaml_file import read_yaml
 from linkscope.figures.columns import RATE, TIME
@@ -35,13 +35,14 @@ def not_checked(run: Run, checked: Collection[int]) -> Mapping[str, int]:
         polars.col("status") == "ok", polars.col("value").is_not_null(), ~polars.col("key").is_in(list(checked))
     )
     copies = polars.col("source").is_not_null() & (polars.col("call") == "")
+    least = polars.when(polars.col("origin") != "").then(SATURATED_ELSEWHERE).otherwise(SATURATED)
     reasons = {
         "workload": polars.col("workload").fill_null("") != "",
         **{name: polars.col("class") == name for name in ("cpu", "processes", "pageable")},
         "concurrent": (polars.col("flows") != 1) | (polars.col("background") != 0),
         "no-links": polars.lit(not run.node.links) & copies,
         "latency": polars.col("unit") == TIME,
-        "small": polars.col("bytes") < SATURATED,
+        "small": polars.col("bytes") < least,
         "other": polars.lit(value=True),
     }
     first = polars.coalesce(polars.when(holds).then(polars.lit(code)) for code, holds in reasons.items())

@@ -8,6 +8,7 @@ from typing import Any
 
 import polars
 
+from linkscope.answers.stand_out import groups_of
 from linkscope.figures.columns import RATE, TIME
 from linkscope.figures.run import Run
 from linkscope.importers.peer_output import WITHOUT_PEER_ACCESS
@@ -104,6 +105,22 @@ def _without_peers(run: Run, large: polars.DataFrame) -> set[str]:
     return opposed | set(best.filter(polars.col("node") != near)["id"])
 
 
+def _across_groups(large: polars.DataFrame) -> set[str]:
+    """Return another tool's results between two groups of GPUs, each of which reaches its own faster than all others:
+    over PCIe that is how far apart they are built, of which a paste of rates says nothing else."""
+    elsewhere = large.filter(
+        polars.col("origin") != "", polars.all_horizontal(polars.col("source", "destination").str.starts_with("gpu:"))
+    ).filter(polars.col("source") != polars.col("destination"))
+    found: set[str] = set()
+    for _, some in elsewhere.group_by("row", "method", "flows", "bytes"):
+        pairs = list(zip(some["source"], some["destination"], strict=True))
+        groups = groups_of(dict(zip(pairs, some["value"], strict=True)))
+        group = {gpu: members for members in groups.members for gpu in members} if groups else {}
+        ids = zip(some["id"], pairs, strict=True)
+        found |= {name for name, (one, other) in ids if group and group[one] != group[other]}
+    return found
+
+
 def _transfers(run: Run, frame: polars.DataFrame) -> Iterator[Line]:
     """Yield rates of one flow, or of two opposite ones."""
     both = (polars.col("figure") == "sum") & (polars.col("together") == "both") & (polars.col("flows") == 2)
@@ -117,12 +134,12 @@ def _transfers(run: Run, frame: polars.DataFrame) -> Iterator[Line]:
         polars.col("class").is_in([*_ON_GPUS, "pinned"]),
         polars.all_horizontal(polars.col("source", "destination").is_not_null()),
     )
-    other, apart = _otherwise_counted(run), _without_peers(run, large)
+    other, apart, across = _otherwise_counted(run), _without_peers(run, large), _across_groups(large)
     columns = ("key", "id", "source", "destination", "executor", "method", "bytes", "flows", "parameters", "origin")
     rows = large.select(columns).iter_rows()
     for key, name, source, destination, executor, method, size, directions, parameters, origin in rows:
         way = _way(run, source, destination) if name not in apart else None
-        if way is None:
+        if way is None or (name in across and (way["line_gbps"] is None or way["link"].startswith("pcie"))):
             continue
         gpu = next(iter(way["gpus"]), source)
         plain = way["hops"] <= 1 and (not parameters or bool(origin)) and name not in other

@@ -30,6 +30,7 @@ _FOUR = 4
 _MOST_NVLINKS = 18
 """NVLinks of a GPU of any generation: more than these to all others is one set of links to the GPU switch."""
 _LANES = re.compile(r"NV(\d{1,2})")
+_OTHER_BOARD = re.compile(r"\bMIG\b|\bLaptop\b|\bMobile\b")
 _NEAR = ("PIX", "PXB", "PSB")
 """Words of nvidia-smi for two devices that meet before the host's bridge."""
 Positive = Annotated[float, Meta(gt=0)]
@@ -91,8 +92,11 @@ class Joined(Protocol):
 
 @cache
 def gpu_model(name: str) -> GpuModel | None:
-    """Return what is nominal of a GPU of that name; None where nothing is known of it."""
-    return next((model for model in _models() if re.search(model.device, name)), None) if name else None
+    """Return what is nominal of a GPU of that name; None where nothing is known of it, as of a part of one (MIG) and of
+    laptops', which have other memory and fewer lanes."""
+    if not name or _OTHER_BOARD.search(name):
+        return None
+    return next((model for model in _models() if re.search(model.device, name)), None)
 
 
 def links_of(
