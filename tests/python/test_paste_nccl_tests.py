@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from linkscope.importers import nccl_tests, nccl_words
+from linkscope.importers import imported_run, nccl_tests, nccl_words
 from linkscope.importers.nccl_program import ranks_of
 from linkscope.importers.nccl_tests import read
 from linkscope.importers.peer_output import Figure, PeerOutput, Source
+from linkscope.machine.node import Node
 from linkscope.messages.finding import Finding, Level
 
 SAMPLES = Path(__file__).parents[1] / "fixtures" / "importers"
@@ -339,3 +342,29 @@ def test_rates_of_old_all_gathers_are_of_what_crossed() -> None:
     half = f"2100.0  {crossed:.2f}  {crossed:.2f}  0e+00"
     text = f"    67108864  4194304  float  {half}  {half}\n"
     assert {moves(one)[:2] for one in of(text).figures} == {("all-gather", 4)}
+
+
+def test_a_program_whose_list_of_ranks_is_lost_is_on_the_hosts_of_as_many_ranks() -> None:
+    ranks = "".join(
+        f"#  Rank {i} Group 0 Pid {i} on node-{i // 8} device {i % 8} [0x0{i % 8}] GPU\n" for i in range(16)
+    )
+    listed = f"{HEAD.format(1, 1, 64 * MIB, 5, 20)}{ranks}{COLUMNS}{row(64 * MIB, 700, 1.875)}"
+    lost = f"# Collective test starting: all_gather_perf\n{COLUMNS}{row(64 * MIB, 700, 0.9375, 'float none -1')}"
+    figures = of(f"{listed}# Avg bus bandwidth : 100\n{lost}").figures
+    assert {moves(one)[1:3] for one in figures} == {(16, 2)}
+
+
+def test_more_ranks_than_a_host_has_gpus_are_no_case_of_one_host(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[str] = []
+    real = imported_run.claimed
+
+    def claimed(peer: PeerOutput, node: Node, tests: Iterable[str]) -> list[tuple[set[str], dict[str, Any]]]:
+        asked.extend(tests)
+        return real(peer, node, tests)
+
+    monkeypatch.setattr(imported_run, "claimed", claimed)
+    path = tmp_path / "paste.txt"
+    path.write_text(COLUMNS + row(64 * MIB, 413, 2 * 79 / 80))
+    assert (len(imported_run.pasted([path]).rows), asked) == (2, [])

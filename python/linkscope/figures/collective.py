@@ -77,10 +77,12 @@ class Collective:
         """GB/s of the member's links on its ways ``into`` or ``out of`` it, each once; None where one is unknown."""
         others = [other for other in self.members if other != member]
         pairs = [(other, member) if way == "into" else (member, other) for other in others]
-        routes = [path.route for path in (paths.between(*pair) for pair in pairs) if path is not None]
-        if len(routes) < len(pairs) or not all(routes):
-            return None
-        nearest = {route[-1 if way == "into" else 0] for route in routes}
+        nearest = set()
+        for pair in pairs:
+            path = paths.between(*pair)
+            if path is None or not path.route:
+                return None
+            nearest.add(path.route[-1 if way == "into" else 0])
         peaks = [paths.links[link].link.peak_gbps for link in nearest]
         known = [peak for peak in peaks if peak is not None]
         return sum(known) if len(known) == len(peaks) else None

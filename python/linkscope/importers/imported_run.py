@@ -41,6 +41,8 @@ from linkscope.results.run_file import FILE_SCHEMA, RunFile
 from linkscope.version import __version__
 
 Json = dict[str, Any]
+MOST_OF_HOST = 16
+"""GPUs of one host at most: more ranks, of which a paste does not say on how many hosts they are, are on several."""
 
 
 @dataclass(frozen=True)
@@ -117,8 +119,8 @@ def _records(paste: Paste, wanted: Wanted, command: Sequence[str]) -> list[Json]
 def _rows(peer: PeerOutput, node: Node, wanted: Wanted) -> tuple[list[Json], list[Finding]]:
     """Return the rows of one tool's results: cases of linkscope's suites where these measure the same, else cases of
     their own; and what was left out."""
-    tests = dict.fromkeys([figure.test for figure in peer.figures] + [one.test for one in peer.not_run])
     one_host = [figure for figure in peer.figures if figure.moves is None or _is_known(figure.moves)]
+    tests = dict.fromkeys([figure.test for figure in one_host] + [one.test for one in peer.not_run])
     cases = claimed(replace(peer, figures=tuple(one_host)), node, tests)
     own = [one for one in cases if within(one[1], peer)]
     wider = [one for one in cases if not within(one[1], peer)]
@@ -144,7 +146,8 @@ def _rows(peer: PeerOutput, node: Node, wanted: Wanted) -> tuple[list[Json], lis
 def _is_known(moves: Movement) -> bool:
     """Return whether a case of a suite can be meant: none lies on several hosts, and each names its memory."""
     variants = set(moves.varies.split(", ")) - {"", WITHOUT_PEER_ACCESS, HOST_CLOCK}
-    return moves.hosts < 2 and UNKNOWN not in moves.memories and not variants
+    one_host = moves.hosts < 2 and moves.ranks <= MOST_OF_HOST
+    return one_host and UNKNOWN not in moves.memories and not variants
 
 
 def _own_row(peer: PeerOutput, case: Json, figure: Figure) -> Json:

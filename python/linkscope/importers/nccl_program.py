@@ -279,6 +279,10 @@ def of_programs(source: Source, tool: str, programs: Sequence[Program], nvls: st
     findings: list[Finding] = []
     nvls = source.nvls or nvls if tool == NVIDIA else None
     wrong, shown = 0, _told_apart(programs)
+    places = {program.members: program.on_hosts for program in programs if program.devices}
+    for program in programs:  # as many ranks of one paste are on the same hosts
+        if not program.devices and not program.hosts:
+            program.hosts = places.get(program.members, 0)
     for program, label in zip(programs, shown, strict=True):
         good = [point for point in program.points if not point.is_wrong]
         if program.is_spoilt and any("e" in str(point.wrong) for point in good):
