@@ -111,7 +111,7 @@ def test_rows_that_stay_are_taken_off() -> None:
     moves = Movement("collective", "deepep", collective="all-to-all", ranks=2, counts="own-rows")
     [one] = found(461.0, moves, line_gbps=450.0)
     assert (one.code, one.facts["crossed"]) == ("fingerprint.own-rows", 230.5)
-    assert sentence(one) == "461.0 counts rows to itself: 230.5 GB/s crossed links (1 of 2 ranks)"
+    assert sentence(one) == "461.0 GB/s counts local rows; 230.5 crosses links (1 of 2 ranks)"
     [one] = found(461.0, replace(moves, ranks=0))
     assert (one.facts["of_two"], one.facts["of_eight"]) == (230.5, 403.375)
 
@@ -169,7 +169,7 @@ def said(peer: float | None, rate: float | None = 9.8, **words: Any) -> list[Fin
 
 def test_what_nccl_says_stands_beside_the_rate() -> None:
     [one] = said(26.0, transports={"SHM/direct": 12, "P2P/CUMEM": 4})
-    assert sentence(one) == "NCCL went through host memory (SHM/direct); peer copies reach 26.00: NCCL_P2P_LEVEL"
+    assert sentence(one) == "NCCL went through host memory (SHM/direct); P2P reaches 26.00 GB/s"
     assert one.level is Level.ERROR
     assert any("NCCL_P2P_LEVEL=SYS" in command for command in commands(one))
     assert said(26.0, transports={"P2P/CUMEM": 16}) == []

@@ -76,7 +76,7 @@ def test_without_a_head_and_with_rows_cut_columns_are_told_by_their_place() -> N
     assert len(output.gpus) == 6
     assert joined(output).pairs["gpu:5", "gpu:4"] == "NV18"
     assert joined(output).pairs["gpu:4", "nic:NIC4"] == "PXB"
-    assert [sentence(one) for one in output.findings] == ["nvidia-smi topo -m is cut short: GPU0, GPU5"]
+    assert [sentence(one) for one in output.findings] == ["nvidia-smi topo -m is cut; lacks GPU0, GPU5"]
 
 
 def test_rows_of_cards_tell_where_gpus_end() -> None:

@@ -105,7 +105,7 @@ def lines(*records: dict[str, Any] | bytes) -> bytes:
 @pytest.mark.parametrize(
     ("content", "code", "named"),
     [
-        (b"", "no-header", ""),
+        (b"", "empty", ""),
         (b"\x89PNG\r\n\x1a\n\0\0", "no-header", ""),
         (lines({"answer": 42}), "no-header", ""),
         (b"[1, 2]\n", "no-header", ""),

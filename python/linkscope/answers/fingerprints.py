@@ -223,7 +223,9 @@ def _any_pcie(told: _Told) -> Iterator[Finding]:
     for generation, (low, high) in PCIE_GBPS.items():
         slot = PCIE_X16_GBPS[generation]
         if low <= told.rate <= high:
-            yield told.finding("fingerprint.pcie", generation=generation, slot=slot, share=told.rate / slot)
+            yield told.finding(
+                "fingerprint.pcie", generation=generation, newer=generation + 1, slot=slot, share=told.rate / slot
+            )
             return
     low, high = (rate / 2 for rate in PCIE_GBPS[3])
     if low <= told.rate <= high and not told.moves.method.startswith(_NETWORKED):

@@ -208,7 +208,7 @@ def _unsettled(run: Run, readings: Sequence[PastedResult]) -> Finding:
     if all(one.moves.kind == "collective" and one.moves.ranks == 1 for one in readings):
         return note("paste.one-rank", results=len(readings))
     if all(one.moves.kind == "collective" and 0 < one.size < _SATURATED for one in readings):
-        return note("paste.small", largest=max(one.size for one in readings))
+        return note("paste.small", largest=max(one.size for one in readings), known=_SATURATED)
     if all(one.moves.kind == "network" for one in readings):
         best = max(readings, key=lambda one: (one.rate or 0.0) / (1 + one.moves.both))
         rate = (best.rate or 0.0) / (1 + best.moves.both)
@@ -225,7 +225,9 @@ def _unsettled(run: Run, readings: Sequence[PastedResult]) -> Finding:
     gpus = run.node.of_kind("gpu")
     if gpus and gpus[0].name and run.node.links:
         return note("paste.no-data", results=len(readings), gpus=gpus[0].name)
-    return note("paste.no-reference", results=len(readings))
+    tools = {one.row.imported.tool for one in readings if one.row.imported is not None}
+    code = "paste.no-reference-amd" if tools and tools <= {*_OF_AMD, "rccl-tests"} else "paste.no-reference"
+    return note(code, results=len(readings))
 
 
 def _likely(run: Run, readings: Sequence[PastedResult]) -> Likely:

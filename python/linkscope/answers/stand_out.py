@@ -132,7 +132,7 @@ def _groups(readings: Sequence[PastedResult]) -> Iterator[Finding]:
     for some in _between_gpus(readings):
         found = groups_of({(one.moves.source, one.moves.destination): one.rate or 0.0 for one in some})
         if found is not None:
-            names = [", ".join(one) for one in found.members]
+            names = [f"({', '.join(one)})" for one in found.members]
             yield note("paste.groups", groups=names, within=found.within, across=found.across)
             return
 

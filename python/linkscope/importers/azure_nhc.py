@@ -15,7 +15,7 @@ from linkscope.importers.peer_output import GBPS, LARGEST, MOST_GPUS, Figure, Gp
 from linkscope.messages.finding import Finding, error, note, warning
 
 TOOL = "azurehpc-health-checks"
-SUMMARY = "AzureHPC node health checks (NHC): bandwidths, all-reduces and inactive NVLinks of its log"
+SUMMARY = "log of the AzureHPC node health checks (NHC)"
 _NUMBER = r"(\d{1,9}(?:\.\d{1,9})?)"
 _GPU = re.compile(
     rf"check_gpu_bw: (H2D|D2H|P2P) test on GPU (\d{{1,3}})(?: to GPU (\d{{1,3}}))? "

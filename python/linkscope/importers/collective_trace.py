@@ -21,7 +21,7 @@ from linkscope.workload.readers import kineto, nccl_inspector
 from linkscope.workload.readers.timed import TimedCall
 
 TOOL, INSPECTOR = "Kineto", "NCCL Inspector"
-SUMMARY = "PyTorch profiler (Kineto) traces with NCCL kernels, NCCL Inspector 4: time by size and collective"
+SUMMARY = "PyTorch profiler (Kineto) traces, NCCL Inspector 4"
 _RECORD = re.compile(r'^ {0,40}\{\s{0,40}"header"', re.MULTILINE)
 _KERNEL = re.compile(r'"name": ?"(?:nccl|rccl)(?:Dev)?Kernel')
 _CALL = re.compile(r'"name": ?"nccl:')

@@ -33,7 +33,7 @@ from linkscope.messages.finding import Finding, note, warning
 from linkscope.results.stats import stats_of
 
 TOOL = "Comm|Scope"
-SUMMARY = "Comm|Scope since 2018: Google Benchmark's JSON, CSV and console table"
+SUMMARY = "Comm|Scope since 2018: JSON, CSV, tables"
 SUITES = ("commscope",)
 _UNITS = {"ns": 1e-9, "us": 1e-6, "ms": 1e-3, "s": 1.0}
 _AGGREGATE = re.compile("_(mean|median|stddev|cv|min|max)$")

@@ -14,7 +14,7 @@ from linkscope.importers.peer_output import Figure, Movement, PeerOutput, Source
 from linkscope.messages.finding import error
 
 TOOL = "DeepEP"
-SUMMARY = "DeepEP 1 and 2, prints of test_intranode, test_internode, test_low_latency, test_ep and test_agrs"
+SUMMARY = "DeepEP 1 and 2: what its tests print"
 _NUMBER = r"(?<![\d.])(\d{1,9}(?:\.\d{1,9})?)"
 _TUNING = re.compile(
     r"\[(?:[\w.-]{1,40} )?tuning\] (?:Best (\w{1,12})(?: \((\w{1,8})\))?: )?SMs (\d{1,4}), NVL chunk (\w{1,8})"

@@ -8,7 +8,7 @@ import re
 from linkscope.importers.peer_output import MOST_GPUS, Gpu, PeerOutput, Source
 
 TOOL = "nvidia-smi"
-SUMMARY = "nvidia-smi -L, nvidia-smi, rocm-smi --showproductname: which GPUs a node has"
+SUMMARY = "nvidia-smi, nvidia-smi -L, rocm-smi --showproductname"
 _LISTED = re.compile(r" {0,4}GPU (\d{1,3}): (.{1,100}?) \(UUID: [\w-]{1,80}\)")
 _TABLE = re.compile(
     r"\| {1,4}(\d{1,3}) {1,4}((?:NVIDIA|Tesla|Quadro|GeForce)[\w .\-/]{1,60}?) {2,}(?:On|Off|N/A) {0,4}\|.{0,120}"

@@ -25,7 +25,7 @@ from linkscope.importers.series import told_apart
 from linkscope.results.stats import stats_of
 
 TOOL = "multichase"
-SUMMARY = "multichase (also without -v, where its command line stands above it) and multiload"
+SUMMARY = "multichase (-v, or with its command line), multiload"
 SUITES = ("latency-host",)
 _DEFAULTS = {"chase": "simple", "nr_threads": "1", "stride": "256", "tlb_locality": "262144", "page_size": "4096"}
 """Of linkscope's case, too; the rest is told with the result."""

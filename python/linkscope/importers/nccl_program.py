@@ -341,7 +341,8 @@ def _findings(tool: str, program: Program, good: int) -> Iterator[Finding]:
     last = max((point.size for point in program.points), default=0)
     more = max(last * program.step[0], last + program.step[1])
     if not program.has_ended and program.is_configured and more <= program.most and (last or not program.stops):
-        missing = f"{numbers.size(last)} of {numbers.size(program.most)}"
+        sizes = dict.fromkeys((numbers.size(more), numbers.size(program.most)))
+        missing = " to ".join(sizes) if last else "all sizes"
         yield warning("import.cut", test=test, missing=missing, last=last, most=program.most)
     if program.times_calls:
         yield warning("import.calls-only", test=test)

@@ -31,7 +31,7 @@ from linkscope.importers.peer_output import Gpu, PeerOutput, Source, plain_numbe
 from linkscope.messages.finding import Finding
 
 TOOL = NVIDIA
-SUMMARY = "nccl-tests 2 and rccl-tests, one or several hosts: text, JSON (-J), CSV and JSON lines (-x)"
+SUMMARY = "nccl-tests 2, rccl-tests: text, JSON (-J), CSV (-x)"
 KNOWN = (2, 19)
 _HEADS = re.compile(
     r"^(?:(?:# )?nThread \d{1,6} nGpus \d|(?:# )?[nr]ccl-tests version |(?:# )?Collective test starting"

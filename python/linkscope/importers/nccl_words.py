@@ -13,7 +13,7 @@ from linkscope.importers.peer_output import PeerOutput, Source
 from linkscope.messages.finding import Finding, note
 
 TOOL = "NCCL"
-SUMMARY = "NCCL's and RCCL's own log (NCCL_DEBUG=INFO), 2.4 and later: no results, which path and algorithm it chose"
+SUMMARY = "log of NCCL 2.4 and later, RCCL (NCCL_DEBUG=INFO)"
 _LINE = re.compile(r"NCCL (INFO|WARN) (.{1,400})")
 _VERSION = re.compile(r"\b(NCCL|RCCL) version ?:? ?(\d{1,3}\.\d{1,3}(?:\.\d{1,3})?)")
 _VIA = re.compile(

@@ -28,7 +28,7 @@ from linkscope.importers.series import told_apart
 from linkscope.messages.finding import Finding, error, warning
 
 TOOL, KVBENCH = "nixlbench", "kvbench"
-SUMMARY = "nixlbench (NIXL): tables of 2025 and since; kvbench: its nixlbench tables and traffic tests"
+SUMMARY = "nixlbench since 2025, kvbench (NIXL): tables"
 _COLUMNS = re.compile(
     r"Block Size \(B\)|Batch Size|(?:Aggregate )?B/W \(\w{1,4}/Sec\)|Network Util \(%\)|Avg Lat\. \(us\)"
     r"|(?:Avg|P99) (?:Prep|Post|Tx) \(us\)|Iters|Total time \(s\)|Avg latency/iter \(s\)|Total size \(GB\)"

@@ -15,7 +15,7 @@ from linkscope.importers.peer_output import GBPS, MOST_GPUS, SECONDS, Figure, Gp
 from linkscope.messages.finding import Finding, warning
 from linkscope.results.row import Stats
 
-SUMMARY = "nvloom 1 and 2: CSV (--csvOutputFile), tables of its test cases"
+SUMMARY = "nvloom 1 and 2: tables, CSV (--csvOutputFile)"
 SUITES = ("nvbandwidth",)
 _NEWEST = (2, 2)
 _HEAD = "measurement_id, bandwidth/latency, gpu_src_id, gpu_dst_id,"

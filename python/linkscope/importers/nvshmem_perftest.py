@@ -29,7 +29,7 @@ from linkscope.importers.peer_output import (
 from linkscope.messages.finding import error
 
 TOOL = "NVSHMEM perftest"
-SUMMARY = "NVSHMEM perftest 2 and 3, device and host, tables and machine-readable lines; nvshmem4py's perftest"
+SUMMARY = "NVSHMEM perftest 2 and 3, nvshmem4py: tables, lines"
 _COLLECTIVES = {
     **{"alltoall": "all-to-all", "bcast": "broadcast", "broadcast": "broadcast", "fcollect": "all-gather"},
     **{"reduction": "all-reduce", "reducescatter": "reduce-scatter", "barrier": "barrier", "sync": "barrier"},

@@ -34,7 +34,7 @@ from linkscope.results.osu_benchmarks import OSU_COLLECTIVES, OSU_MESSAGES
 from linkscope.results.row import Stats
 
 TOOL = "OSU"
-SUMMARY = "OSU micro-benchmarks to 7.5 (MPI, NCCL, RCCL, OpenSHMEM) and OMB-Py: text, also of -f and --validation"
+SUMMARY = "OSU to 7.5 (MPI, NCCL, RCCL, OpenSHMEM), OMB-Py"
 NEWEST = (7, 5)
 SUITES = ("p2p-processes", "collectives")
 _TITLE = re.compile(r"\s{0,8}(?:# ?)?O(?:SU|MB)(-Py)? (.{1,90}?) Test(?: v| \(Version |)(\d[\w.-]{0,20})?\)?\s*")

@@ -28,7 +28,7 @@ from linkscope.importers.peer_output import (
 from linkscope.messages.finding import Finding, error, note, warning
 
 TOOL = "p2pBandwidthLatencyTest"
-SUMMARY = "p2pBandwidthLatencyTest and simpleP2P of the CUDA samples 7 to 13: text, also without its head"
+SUMMARY = "p2pBandwidthLatencyTest, simpleP2P (CUDA 7 to 13)"
 SUITES = ("schieffer24",)
 _BYTES = 160_000_000
 _SIMPLE = 64 << 20

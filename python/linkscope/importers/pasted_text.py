@@ -44,7 +44,7 @@ def decoded(data: bytes, name: str) -> str:
         text = data.decode("utf-16" if data[:2] in (b"\xff\xfe", b"\xfe\xff") else "utf-8-sig")
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
-        raise LinkscopeError(f"{name}, line {line}: no UTF-8 text: name what the tool printed") from error
+        raise LinkscopeError(f"{name} is no text (line {line}): give what the tool printed") from error
     text = _ESCAPES.sub("", text.replace("\r\n", "\n"))
     odd = _FORBIDDEN.search(text)
     if odd is not None:

@@ -27,7 +27,7 @@ from linkscope.messages.finding import Finding, error, warning
 from linkscope.results.row import Stats
 
 TOOL = "perftest"
-SUMMARY = "perftest (ib_write_bw, ib_read_bw, ib_send_bw, ib_*_lat): text of server and client, also mixed"
+SUMMARY = "perftest (ib_*_bw, ib_*_lat): server and client"
 _TITLE = re.compile(
     r"\s{0,40}(Send|RDMA_Write|RDMA_Read|Atomic)(_imm)?(?: (CMP_AND_SWAP|FETCH_AND_ADD))?( Bidirectional)?( Post List)?"
     r" (BW|Latency)(?: forwarding| Multicast){0,2} Test\s*"

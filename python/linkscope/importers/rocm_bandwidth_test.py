@@ -26,7 +26,7 @@ from linkscope.importers.peer_output import (
 from linkscope.messages.finding import Finding, error, warning
 
 TOOL = "rocm_bandwidth_test"
-SUMMARY = "rocm_bandwidth_test 1 to 2.6: tables of -a, -A and -v, lists of -s, -d and -b"
+SUMMARY = "rocm_bandwidth_test 1 to 2.6: -a, -A, -v, -s, -d, -b"
 SUITES: tuple[str, ...] = ()
 _NEWEST = (2, 6)
 _LARGE = 64 << 20

@@ -16,7 +16,7 @@ from linkscope.importers.peer_output import MOST_GPUS, Gpu, PeerOutput, Source, 
 from linkscope.messages.finding import Finding, note, warning
 
 TOOL, AMD_TOOL = "nvidia-smi", "amd-smi"
-SUMMARY = "nvidia-smi topo -m, amd-smi topology, rocm-smi --showtopo: which links join the devices"
+SUMMARY = "nvidia-smi topo -m, amd-smi topology, rocm-smi"
 _LINK = r"(?:X|NV\d{1,3}|SYS|SOC|NODE|PHB|PXB|PIX|PSB|C2C)"
 _BDF = r"[0-9a-f]{4}:[0-9a-f]{2}:[0-9a-f]{2}\.\d"
 _AMD_LINK = r"(?:SELF|0|15|30|40|XGMI|PCIE)"

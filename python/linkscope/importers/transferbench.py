@@ -27,7 +27,7 @@ from linkscope.importers.transferbench_presets import Presets, kind_of
 from linkscope.messages.finding import Finding, error, warning
 
 TOOL = "TransferBench"
-SUMMARY = "TransferBench 1.14 to 1.70: p2p, a2a, one2all, rings, scaling, latencies, healthcheck, lists; tables and CSV"
+SUMMARY = "TransferBench 1.14 to 1.70: all presets, tables, CSV"
 SUITES = ("peer", "duplex", "host-device")
 _NEWEST = (1, 70)
 _VERSION = re.compile(r"TransferBench v(\d{1,3})\.(\d{1,3})(\.\d{1,4})?")

@@ -27,7 +27,7 @@ from linkscope.importers.series import told_apart
 from linkscope.messages.finding import Finding, error, warning
 
 TOOL = "ucx_perftest"
-SUMMARY = "ucx_perftest (UCX): tables of server and client, also mixed, and CSV (-v)"
+SUMMARY = "ucx_perftest (UCX): server and client, tables, CSV"
 _BOX = re.compile(
     r"\| (API|Test|Data layout|(?:Send|Recv) (?:memory|device)|Message size|AM header size): +(\S.{0,80}?) *\|?"
 )

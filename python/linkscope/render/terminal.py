@@ -151,7 +151,7 @@ def node_name(run: RunHead) -> str:
 def cases(run: RunHead) -> str:
     """Return "266 cases, data verified", or whose results these are. No data of a failed case is verified."""
     if run.origin:
-        return f"{numbers.count(run.ok, 'result')} of {run.origin}"
+        return f"{numbers.count(run.ok, 'result')} of {run.origin}" if run.ok else run.origin
     if not run.ok:
         return "no results"
     counted = numbers.count(run.ok + run.failed, "case")

@@ -155,7 +155,7 @@ def _read(path: Path, lines: Iterable[tuple[int, bytes, bool]]) -> RunFile:
             else:
                 raise _damaged(path, number, record, error) from error
     if header is None:
-        raise problem("run-file.no-header", path=str(path))
+        raise problem("run-file.no-header" if findings else "run-file.empty", path=str(path))
     order = {case_id: i for i, case_id in enumerate(header["plan"]["ids"])}
     found = [fold(header, [by_number[number] for number in sorted(by_number)]) for by_number in rows.values()]
     ordered = sorted(found, key=lambda row: order.get(row.id, len(order)))
