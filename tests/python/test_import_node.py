@@ -93,9 +93,9 @@ def test_an_import_of_gpus_that_nothing_is_known_of_says_what_would_check_it(tmp
     output = tmp_path / "bare.jsonl"
     told = CliRunner().invoke(app, ["import", str(bare), "-o", str(output)])
     found = explain(RunFile.read(output))
-    assert (found.data["checked"], found.headline.code, found.exit_code) == (0, "paste.no-reference", 3)
+    assert (found.data["checked"], found.headline.code, found.exit_code) == (0, "paste.no-reference-amd", 3)
     (command,) = commands(found.headline)
-    assert "nvidia-smi topo -m" in command
+    assert "rocm-smi --showproductname" in command
     assert command in told.output
 
 

@@ -45,7 +45,7 @@ def take(path: Path, output: Path | None, wanted: Wanted, command: Sequence[str]
         soft_wrap=True,
     )
     explained = ask("explain", found).headline
-    if explained.code in ("paste.no-reference", "explain.maybe-nvls-import"):
+    if explained.code in ("paste.no-reference", "paste.no-reference-amd", "explain.maybe-nvls-import"):
         for line in (sentence(explained), *(f"  {command}" for command in commands(explained))):
             console.print(line, highlight=False, markup=False, soft_wrap=True)
     return 0
