@@ -45,10 +45,10 @@ def write_bw(gbits: float, size: int = 65536) -> str:
         ("", Outcome.UNTESTED, "fingerprint.network-if"),
         ("$ mpirun -np 2 osu_bw D D", Outcome.UNTESTED, "fingerprint.network-if"),
         ("$ srun -N2 -n2 osu_bw D D", Outcome.HOLDS, "fingerprint.network-card"),
-        ("$ srun -N1 -n2 osu_bw D D", Outcome.FAILS, "fingerprint.network"),
+        ("$ srun -N1 -n2 osu_bw D D", Outcome.UNTESTED, "fingerprint.network"),
     ],
 )
-def test_a_cards_rate_is_slow_only_where_both_ranks_are_known_on_one_host(
+def test_a_cards_rate_is_of_links_that_a_card_replaced_only_on_one_host(
     tmp_path: Path, command: str, outcome: Outcome, code: str
 ) -> None:
     found = judged(tmp_path, osu((MIB, 23100.5), (4 * MIB, 23900.25), command=command))
@@ -92,7 +92,7 @@ def test_nixl_workers_of_two_hosts_are_not_slow_at_a_cards_rate(tmp_path: Path) 
     apart = judged(tmp_path, command.format("node-7") + table)
     assert (apart.outcome, "fingerprint.network-if" in codes(apart)) == (Outcome.UNTESTED, True)
     together = judged(tmp_path, command.format("localhost") + table)
-    assert (together.outcome, together.headline.code) == (Outcome.FAILS, "fingerprint.network")
+    assert (together.outcome, "fingerprint.network" in codes(together)) == (Outcome.UNTESTED, True)
 
 
 def test_latencies_that_jump_or_fall_with_the_size_are_named(tmp_path: Path) -> None:

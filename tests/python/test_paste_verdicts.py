@@ -94,8 +94,13 @@ VERDICTS: dict[str, tuple[str, Outcome, str]] = {
     "wrong data": (WRONG, Outcome.FAILS, "import.wrong-data"),
     "through the card of one host": (
         osu("D D", {1 << 20: 23900.0, 4 << 20: 24010.0}),
+        Outcome.UNTESTED,
+        "paste.likely-only",
+    ),
+    "through the card where links are": (
+        NAMES + TOPOLOGY + osu("D D", {1 << 20: 23900.0, 4 << 20: 24010.0}),
         Outcome.FAILS,
-        "fingerprint.network",
+        "explain.slow-path",
     ),
     "over links": (osu("D D", {1 << 20: 90100.0, 4 << 20: 119010.0}), Outcome.HOLDS, "paste.usual"),
     "own rows counted": (DEEPEP, Outcome.UNCLEAR, "fingerprint.own-rows-of-any"),
@@ -141,6 +146,13 @@ def test_its_run_file_has_the_same(tmp_path: Path, text: str, outcome: Outcome, 
 def test_what_falls_behind_is_named_with_its_rate(tmp_path: Path) -> None:
     facts = judged(tmp_path, VERDICTS["one cell behind"][0]).headline.facts
     assert (sorted(facts["paths"]), facts["rate"], facts["usual"]) == (["gpu:0>gpu:2", "gpu:2>gpu:0"], 300.0, 390.0)
+
+
+def test_the_card_is_named_as_the_likely_path(tmp_path: Path) -> None:
+    """PCIe 4.0 has such a rate, too: where no GPU is named it is no fault."""
+    found = judged(tmp_path, VERDICTS["through the card of one host"][0])
+    (card,) = [one for one in found.findings if one.code == "fingerprint.network"]
+    assert (card.facts["gbits"], round(card.facts["share"], 2)) == (200, 0.96)
 
 
 def test_groups_are_those_that_reach_their_own_faster() -> None:

@@ -19,7 +19,7 @@ from linkscope.answers.topology_oddities import topology_findings
 from linkscope.figures.columns import RATE, TIME
 from linkscope.figures.run import Run
 from linkscope.importers.peer_output import HOST_MEMORIES, UNKNOWN, WITHOUT_PEER_ACCESS
-from linkscope.messages.finding import Finding, Level, error, note
+from linkscope.messages.finding import Finding, Level, note
 
 _SHOWN = 2
 """Likely paths on the first screen."""
@@ -297,7 +297,7 @@ def _of_reading(run: Run, reading: PastedResult, table: Sequence[PastedResult]) 
     memory = next((gpu.memory_gbps for gpu in run.node.of_kind("gpu") if gpu.memory_gbps), None)
     pcie = next((one for link in run.node.links if (one := _pcie(link.tier)) is not None), None)
     sizes = sorted((one.size, one.rate or 0.0) for one in table if one.series == reading.series)
-    found = fingerprints(
+    return fingerprints(
         rate,
         movement=moves,
         size=reading.size or None,
@@ -306,8 +306,6 @@ def _of_reading(run: Run, reading: PastedResult, table: Sequence[PastedResult]) 
         pcie=pcie,
         sizes=sizes,
     )
-    on_one_host = moves.ranks > 1 and moves.hosts == 1 and moves.memories == ("device", "device")
-    return [error(one.code, **one.facts) if on_one_host and one.code == "fingerprint.network" else one for one in found]
 
 
 def _full_links(reading: PastedResult) -> Finding | None:
