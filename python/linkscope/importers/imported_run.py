@@ -84,8 +84,10 @@ def pasted(paths: Sequence[Path], wanted: Wanted | None = None) -> RunFile:
     """
     wanted = wanted or Wanted()
     sources = [Source.read(path, wanted.processes, wanted.nvls) for path in paths]
-    text = "\n".join(source.text for source in sources)
-    paste = importers.read(replace(sources[0], text=text), wanted.format)
+    source = sources[0]
+    if len(sources) > 1:
+        source = replace(source, text="\n".join(one.text for one in sources))
+    paste = importers.read(source, wanted.format)
     return RunFile.of_lines(paths[0], _lines(_records(paste, wanted, ())))
 
 

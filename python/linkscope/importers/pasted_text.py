@@ -56,7 +56,9 @@ def decoded(data: bytes, name: str) -> str:
 def cleaned(text: str) -> list[str]:
     """Return the lines of a text as the tool printed them, as many as there are: without what a launcher, a logger, a
     terminal or mail put before them. Of a line that was printed over (CR), its last state counts. A shell's prompt
-    becomes "$ "."""
+    becomes "$ ". A JSON document stays as it is."""
+    if text[:1024].lstrip()[:1] == "{" and text[-1024:].rstrip()[-1:] == "}":
+        return text.split("\n")
     lines = [line.rstrip("\r").rpartition("\r")[2].replace("\u00a0", " ").rstrip() for line in text.split("\n")]
     lines = _dedented([_without(line, _QUOTED) for line in lines])
     for _ in range(2):  # a logger's lines may stand behind a launcher's tag, and the other way round
