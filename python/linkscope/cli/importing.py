@@ -37,9 +37,11 @@ def take(path: Path, output: Path | None, wanted: Wanted, command: Sequence[str]
         console.print(notice, highlight=False, markup=False, soft_wrap=True)
     ok = len(found.with_status("ok"))
     origin = found.header["origin"]
-    what = f"{ok} of {len(found.rows)} cases have results, imported from {origin['tool']} {origin['version']}".rstrip()
+    held = f"{ok} of {len(found.rows)} cases have results" if found.rows else "no results"
+    question = "show" if found.rows else "explain"
+    tool = f"{origin['tool']} {origin['version']}".rstrip()
     console.print(
-        f"wrote {found.path}: {what}; `linkscope show {found.path}` prints them",
+        f"wrote {found.path}: {held}, imported from {tool}; next: linkscope {question} {found.path}",
         highlight=False,
         markup=False,
         soft_wrap=True,

@@ -36,7 +36,7 @@ from linkscope.importers.peer_output import (
 from linkscope.machine.gpu_models import links_of
 from linkscope.machine.node import Device, Node
 from linkscope.messages.catalog import sentence
-from linkscope.messages.finding import Finding, note, warning
+from linkscope.messages.finding import Finding, Level, note, warning
 from linkscope.results.run_file import FILE_SCHEMA, RunFile
 from linkscope.version import __version__
 
@@ -63,18 +63,24 @@ class Wanted:
 def import_file(path: Path, output: Path, wanted: Wanted, command: Sequence[str] = ()) -> RunFile:
     """Write what a paste says to the run file ``output``, whole or not at all, and return it as read back.
 
-    Raises LinkscopeError where ``path`` is no output that is known, it holds no results, or ``output`` exists.
+    Raises LinkscopeError where ``path`` is no output that is known, it holds neither results nor a topology nor what
+    stopped a tool, or ``output`` exists.
     """
     if output.exists():
         raise LinkscopeError(f"{output} exists: choose another -o FILE")
     paste = importers.read(Source.read(path, wanted.processes, wanted.nvls), wanted.format)
-    if not any(one.figures or one.not_run for one in paste.outputs):
+    if not any(_is_of_use(output) for output in paste.outputs):
         stopped = next((sentence(one) for output in paste.outputs for one in output.findings), "it holds no results")
         raise LinkscopeError(f"{path}: {stopped}")
     records = _records(paste, wanted, command)
     output.parent.mkdir(parents=True, exist_ok=True)
     write_whole(output, "".join(line.decode() + "\n" for line in _lines(records)))
     return RunFile.read(output)
+
+
+def _is_of_use(output: PeerOutput) -> bool:
+    failed = any(one.level is Level.ERROR for one in output.findings)
+    return bool(output.figures or output.not_run or failed or output.topology is not None)
 
 
 def pasted(paths: Sequence[Path], wanted: Wanted | None = None) -> RunFile:
