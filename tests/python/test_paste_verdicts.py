@@ -10,6 +10,7 @@ import pytest
 from typer.testing import CliRunner
 
 from linkscope.answers.answer import Answer, Outcome
+from linkscope.answers.compare import answer as compare
 from linkscope.answers.explain import answer as explain
 from linkscope.answers.stand_out import groups_of
 from linkscope.cli.main import app
@@ -219,3 +220,13 @@ def test_a_run_file_is_no_paste(tmp_path: Path) -> None:
     renamed.write_bytes((RUNS / "h200x4-default.jsonl").read_bytes())
     assert not is_paste(renamed)
     assert not is_paste(tmp_path / "none.txt")
+
+
+def test_two_pastes_say_how_many_results_differ(tmp_path: Path) -> None:
+    old, new = tmp_path / "old.log", tmp_path / "new.log"
+    old.write_text(nccl(8, 1, 366.0))
+    new.write_text(nccl(8, 1, 300.0))
+    found = compare(Run.of(old), Run.of(new))
+    facts = found.headline.facts
+    assert (found.headline.code, facts["total"], facts["down"], facts["up"]) == ("compare.pasted", 1, 1, 0)
+    assert facts["shift"] == pytest.approx(300 / 366 - 1, rel=1e-3)

@@ -128,6 +128,9 @@ def _results(base: Sequence[Run], new: Sequence[Run], alpha: float, threshold: f
     before, after = (polars.concat([_of_run(run) for run in side]) for side in (base, new))
     pairs = judged(differences(before, after, KEY, ASSUMED), alpha, threshold)
     lines = polars.concat([run.results for run in new]).unique(KEY, keep="last", maintain_order=True)
+    if all(run.pasted for run in (*base, *new)):  # a tool's time and bandwidth are one result
+        lines = lines.unique(("id", "place"), keep="last", maintain_order=True)
+        pairs = pairs.join(lines, on=KEY, how="semi", maintain_order="left")
     sign = polars.when(polars.col("unit") == RATE).then(1.0).otherwise(-1.0)
     change, margin = polars.col("change"), polars.col("margin")
     shares = {"speed": change, "speed_low": change - margin, "speed_high": change + margin}
