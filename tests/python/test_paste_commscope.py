@@ -6,10 +6,12 @@ import json
 from pathlib import Path
 
 import pytest
+from pasting import moves, told_by
 
 from linkscope.errors import LinkscopeError
-from linkscope.importers.commscope import read, recognises
-from linkscope.importers.peer_output import Figure, Movement, PeerOutput, Source
+from linkscope.importers import commscope
+from linkscope.importers.commscope import read
+from linkscope.importers.peer_output import Figure, Source
 
 SAMPLES = Path(__file__).parents[1] / "fixtures" / "importers"
 OLD = SAMPLES / "commscope-2018.json"
@@ -24,11 +26,7 @@ BAD = (
 )
 
 
-def told(text: str) -> PeerOutput:
-    """What a paste says."""
-    source = Source(Path("paste"), text)
-    assert recognises(source.text)
-    return read(source)
+told = told_by(commscope)
 
 
 def result(name: str, **counters: float) -> dict[str, object]:
@@ -46,12 +44,6 @@ def only(name: str, **counters: float) -> Figure:
     """The result of one benchmark."""
     (figure,) = told(report(result(name, **counters))).figures
     return figure
-
-
-def moves(figure: Figure) -> Movement:
-    """What it moves."""
-    assert figure.moves is not None
-    return figure.moves
 
 
 def test_repetitions_of_2018_are_one_result_and_their_summary_is_none() -> None:

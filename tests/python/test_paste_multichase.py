@@ -5,10 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from pasting import moves, told_by
 
 from linkscope.errors import LinkscopeError
-from linkscope.importers.multichase import read, recognises
-from linkscope.importers.peer_output import Figure, Movement, PeerOutput, Source
+from linkscope.importers import multichase
+from linkscope.importers.multichase import read
+from linkscope.importers.peer_output import Figure, Source
 
 SAMPLE = Path(__file__).parents[1] / "fixtures" / "importers" / "multichase-v.txt"
 MIB = 1 << 20
@@ -28,23 +30,13 @@ LOADED = """Samples\t, Byte/thd\t, ChaseThds\t, ChaseNS\t, ChaseMibs\t, ChDeviat
 """  # noqa: E501
 
 
-def told(text: str) -> PeerOutput:
-    """What a paste says."""
-    source = Source(Path("paste"), text)
-    assert recognises(source.text)
-    return read(source)
+told = told_by(multichase)
 
 
 def only(text: str) -> Figure:
     """Its one result."""
     (figure,) = told(text).figures
     return figure
-
-
-def moves(figure: Figure) -> Movement:
-    """What it moves."""
-    assert figure.moves is not None
-    return figure.moves
 
 
 def test_linkscopes_case_has_nothing_to_tell() -> None:

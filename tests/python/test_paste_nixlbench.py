@@ -5,10 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from pasting import moves, told_by
 
 from linkscope.errors import LinkscopeError
-from linkscope.importers.nixlbench import read, recognises
-from linkscope.importers.peer_output import UNKNOWN, Figure, Movement, PeerOutput, Source
+from linkscope.importers import nixlbench
+from linkscope.importers.nixlbench import read
+from linkscope.importers.peer_output import UNKNOWN, Source
 
 SAMPLE = Path(__file__).parents[1] / "fixtures" / "importers" / "nixlbench-read.txt"
 MIB = 1 << 20
@@ -24,17 +26,7 @@ def said(*options: str) -> str:
     return "NIXLBench Configuration\n" + "".join(f"{line}\n" for line in lines)
 
 
-def told(text: str) -> PeerOutput:
-    """What a paste says."""
-    source = Source(Path("paste"), text)
-    assert recognises(source.text)
-    return read(source)
-
-
-def moves(figure: Figure) -> Movement:
-    """What it moves."""
-    assert figure.moves is not None
-    return figure.moves
+told = told_by(nixlbench)
 
 
 def test_a_read_moves_from_the_target_to_the_initiator() -> None:

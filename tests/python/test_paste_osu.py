@@ -5,11 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from pasting import moves
 
 from linkscope.errors import LinkscopeError
 from linkscope.importers.imported_run import pasted
 from linkscope.importers.osu import read, recognises
-from linkscope.importers.peer_output import UNKNOWN, Figure, Movement, PeerOutput, Source
+from linkscope.importers.peer_output import UNKNOWN, Figure, PeerOutput, Source
 
 SAMPLES = Path(__file__).parents[1] / "fixtures" / "importers"
 ROWS = "# Size      Bandwidth (MB/s)\n1024     10.50\n4194304     24000.00\n"
@@ -28,12 +29,6 @@ def told(text: str, processes: int | None = None) -> PeerOutput:
 def only(text: str, processes: int | None = None) -> Figure:
     """The last result."""
     return told(text, processes).figures[-1]
-
-
-def moves(figure: Figure) -> Movement:
-    """What it moves."""
-    assert figure.moves is not None
-    return figure.moves
 
 
 def sample(name: str) -> PeerOutput:

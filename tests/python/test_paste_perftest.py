@@ -5,10 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from pasting import moves, told_by
 
 from linkscope.errors import LinkscopeError
-from linkscope.importers.peer_output import UNKNOWN, Figure, Movement, PeerOutput, Source
-from linkscope.importers.perftest import read, recognises
+from linkscope.importers import perftest
+from linkscope.importers.peer_output import UNKNOWN, Source
+from linkscope.importers.perftest import read
 
 SAMPLE = Path(__file__).parents[1] / "fixtures" / "importers" / "perftest-write_bw.txt"
 MIB = 1 << 20
@@ -19,17 +21,7 @@ ROWS = " 65536      1000             11000.00            10000.00           0.16
 GPU = "allocated GPU buffer address at 00007f0000000000 pointer=0x7f0000000000\n"
 
 
-def told(text: str) -> PeerOutput:
-    """What a paste says."""
-    source = Source(Path("paste"), text)
-    assert recognises(source.text)
-    return read(source)
-
-
-def moves(figure: Figure) -> Movement:
-    """What it moves."""
-    assert figure.moves is not None
-    return figure.moves
+told = told_by(perftest)
 
 
 def test_rates_and_times_have_the_units_of_their_columns() -> None:

@@ -5,10 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from pasting import moves, told_by
 
 from linkscope.errors import LinkscopeError
-from linkscope.importers.peer_output import UNKNOWN, Figure, Movement, PeerOutput, Source
-from linkscope.importers.ucx_perftest import read, recognises
+from linkscope.importers import ucx_perftest
+from linkscope.importers.peer_output import UNKNOWN, Figure, Source
+from linkscope.importers.ucx_perftest import read
 
 SAMPLE = Path(__file__).parents[1] / "fixtures" / "importers" / "ucx_perftest-tag.txt"
 MIB = 1 << 20
@@ -34,23 +36,13 @@ def box(test: str, api: str = "protocol", size: int = 4096, memory: str = "cuda"
     return "".join(f"| {name + ':':14}{value:<90} |\n" for name, value in said.items())
 
 
-def told(text: str) -> PeerOutput:
-    """What a paste says."""
-    source = Source(Path("paste"), text)
-    assert recognises(source.text)
-    return read(source)
+told = told_by(ucx_perftest)
 
 
 def only(text: str) -> Figure:
     """Its one result."""
     (figure,) = told(text).figures
     return figure
-
-
-def moves(figure: Figure) -> Movement:
-    """What it moves."""
-    assert figure.moves is not None
-    return figure.moves
 
 
 def test_tables_of_server_and_client_are_read_together() -> None:
