@@ -230,3 +230,10 @@ def test_two_pastes_say_how_many_results_differ(tmp_path: Path) -> None:
     facts = found.headline.facts
     assert (found.headline.code, facts["total"], facts["down"], facts["up"]) == ("compare.pasted", 1, 1, 0)
     assert facts["shift"] == pytest.approx(300 / 366 - 1, rel=1e-3)
+
+
+def test_a_tool_whose_lines_are_of_no_use_is_named_beside_others(tmp_path: Path) -> None:
+    found = judged(tmp_path, f"{matrix({}, 771.0)}\n# OSU MPI Bandwidth Test v7.5\n# Size      Bandwidth (MB/s)\n")
+    named = [one for one in found.findings if one.code in ("import.unusable", "import.no-rows", "import.cut")]
+    assert len(named) == 1
+    assert found.headline.code == "paste.usual"

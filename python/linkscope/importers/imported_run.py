@@ -113,13 +113,14 @@ def _records(paste: Paste, wanted: Wanted, command: Sequence[str]) -> list[Json]
     told: list[Finding] = []
     for peer in paste.outputs:
         own, findings = _rows(peer, node, wanted)
-        rows += _told_apart(own, rows)
+        rows += _with_own_ids(own, rows)
         told += findings
     if told and not any(row["status"] == "ok" for row in rows):
         raise LinkscopeError(f"{path}: {sentence(told[0])}")
     if paste.unread:
         first = paste.unread[0]
         told.append(warning("import.unread", rows=len(paste.unread), number=first, line=paste.row(first)))
+    told += [warning("import.unusable", tool=tool) for tool in paste.unusable]
     printed = [one for peer in paste.outputs for one in peer.findings]
     return [_header(paste, wanted, node, [row["id"] for row in rows], command, [*printed, *told]), *rows]
 
@@ -184,7 +185,7 @@ def _once(rows: Sequence[Json]) -> list[Json]:
     return list({row["id"]: row for row in reversed(rows)}.values())[::-1]
 
 
-def _told_apart(rows: Sequence[Json], others: Sequence[Json]) -> Iterator[Json]:
+def _with_own_ids(rows: Sequence[Json], others: Sequence[Json]) -> Iterator[Json]:
     """Yield rows with the tool's name in ids that ``others``, another tool's rows of one paste, have."""
     have = {row["id"] for row in others}
     for row in rows:

@@ -71,11 +71,12 @@ _NEAREST = 60
 @dataclass(frozen=True)
 class Paste:
     """What one or several tools printed. ``unread``: the lines, from 1, that look like rows of a table and that no
-    reader took."""
+    reader took. ``unusable``: the tools whose lines are there and that no figure could be read from."""
 
     source: Source
     outputs: tuple[PeerOutput, ...]
     unread: tuple[int, ...] = ()
+    unusable: tuple[str, ...] = ()
 
     @property
     def main(self) -> PeerOutput:
@@ -108,15 +109,15 @@ def read(source: Source, name: str | None = None) -> Paste:
     if not named:
         raise _unknown(source)
     outputs: list[PeerOutput] = []
-    wrong: list[LinkscopeError] = []
+    wrong: dict[str, LinkscopeError] = {}
     for key in named:
         try:
             outputs.append(_possible(IMPORTERS[key].read(source)))
         except LinkscopeError as error:
-            wrong.append(error)
+            wrong[key] = error
     if not outputs:
-        raise wrong[0]
-    return Paste(source, tuple(outputs), _unread(source, outputs))
+        raise next(iter(wrong.values()))
+    return Paste(source, tuple(outputs), _unread(source, outputs), tuple(wrong))
 
 
 def _possible(output: PeerOutput) -> PeerOutput:
