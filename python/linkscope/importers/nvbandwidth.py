@@ -315,7 +315,7 @@ def _refusal(test: str, status: str, why: str) -> NotRun:
 
 
 def _figures(found: _NvbandwidthOutput) -> Iterator[Figure]:
-    """Yield the results of each test of each run; a test that ran again is told apart."""
+    """Yield the results of each test of each run; a test that ran again is a series of its own."""
     groups: dict[tuple[str, int], list[_Table]] = {}
     seen: dict[tuple[str, str], int] = {}
     for table in found.tables:

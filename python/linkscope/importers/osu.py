@@ -226,7 +226,7 @@ def _untitled(said: _OsuPreamble, columns: Sequence[str] = ()) -> OsuTest:
 
 
 def _is_another(line: str, table: _OsuTable | None) -> bool:
-    """Return whether a line is the head of another table, whose title nobody knows."""
+    """Return whether a line is the head of another table, of an unknown title."""
     columns = tuple(_COLUMNS.findall(line))
     return table is not None and table.rows > 0 and any(map(_VALUE.match, columns)) and columns != table.columns
 

@@ -1,4 +1,4 @@
-"""Series: results of one test in a paste that differ by memory or by run are told apart."""
+"""Series: results of one test in a paste that differ by memory or by run get series of their own."""
 
 from __future__ import annotations
 
