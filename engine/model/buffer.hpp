@@ -13,6 +13,8 @@
 
 namespace linkscope {
 
+class Memory;
+
 enum class Placement { bound, first_touch };
 
 /// Where a buffer shall live and how it gets there (plan: endpoint).
@@ -25,7 +27,8 @@ struct Endpoint {
   std::string advice{};  // NOLINT(readability-redundant-member-init): compilers let none but such be left out
 
   int rank = 0;         ///< the process that allocates it
-  MemoryTraits traits;  ///< the memory's: a plan's endpoints get them from the catalog (run/bound_case.hpp)
+  MemoryTraits traits;  ///< the memory's: a plan's endpoints get them from the catalog (run/binding.hpp)
+  const Memory* kind = nullptr;  ///< the catalog's of that name, once the plan is bound
 
   bool operator==(const Endpoint&) const = default;
   auto operator<=>(const Endpoint&) const = default;

@@ -16,6 +16,8 @@
 
 namespace linkscope {
 
+struct Method;
+
 /// device: events or in-kernel stamps around work held back by a gate, so launch cost is outside.
 /// host: wall time from call to completion, as an application sees it.
 /// batch: wall time from the first of many calls, made one right after another, to the completion of the last, as
@@ -43,6 +45,7 @@ struct Regime {
 /// the memory of a rank's messages, its state that of what the rank packs them from; `bytes` are those of all messages.
 struct Flow {
   std::string method;
+  const Method* row = nullptr;  ///< the catalog's of that name, once the plan is bound (run/binding.hpp)
   std::optional<Endpoint> source;
   std::optional<Endpoint> destination;
   std::vector<Endpoint> members;  ///< of a collective, in its order; of a schedule by rank

@@ -99,6 +99,8 @@ struct Method {
   std::function<std::vector<FlowPart>(const Flow&)> parts = {};
   /// The same: makes this process's parts ready, of which there may be none. The arenas outlive the prepared parts.
   std::function<std::unique_ptr<PreparedParts>(const Flow&, const std::vector<LocalPart>&)> assemble = {};
+  /// Of a row that stands for two: the one that carries a flow out (run/binding.hpp).
+  std::function<const Method&(const Flow&)> chosen = {};
   // NOLINTEND(readability-redundant-member-init)
 
   /// Where the parts are that assemble() makes ready.

@@ -20,7 +20,8 @@ constexpr Bytes largest_flow = Bytes{1} << 48U;  // beyond any machine's memory,
 /// Slots of whole vectors (below that, words) touch, so that one pass checks them all; none starts inside a vector.
 Bytes in_units(Bytes bytes) { return round_up(bytes, bytes < vector_bytes ? word_bytes : vector_bytes); }
 
-Rotation rotation_of(const Method& method, const Flow& flow, Cache cache) {
+Rotation rotation_of(const Flow& flow, Cache cache) {
+  const Method& method = method_of(flow);
   const Bytes bytes = method.footprint(flow);
   if (std::max(bytes, flow.bytes) > largest_flow)
     throw Error(Fault::no_memory,
@@ -55,9 +56,17 @@ struct SharedArena {
   Buffer** buffer = nullptr;         ///< where this process's part wants it; null where it has none
 };
 
+/// Returns the kind of memory of an end of one of the flow's parts, which is one of the flow's.
+const Memory& memory_of(const Flow& flow, const Endpoint& end) {
+  for (const Endpoint* own : ends_of(flow)) {
+    if (*own == end) return *own->kind;
+  }
+  throw Error(Fault::broken, flow.method + " has a part with an end that is none of the flow's");
+}
+
 /// Returns those of a flow, in one order in all processes: the n-th parts of all processes share an arena for their
 /// sources, and one for their destinations. `arenas`: of the parts.
-std::vector<SharedArena> shared_arenas(const BoundFlow& flow, const std::vector<FlowPart>& parts,
+std::vector<SharedArena> shared_arenas(const Flow& flow, const std::vector<FlowPart>& parts,
                                        const ProcessGroup& group, std::vector<Arenas>& arenas) {
   std::vector<SharedArena> all;
   for (const PartEnd& end : part_ends) {
@@ -67,7 +76,7 @@ std::vector<SharedArena> shared_arenas(const BoundFlow& flow, const std::vector<
       const std::optional<Endpoint>& where = parts[i].*end.where;
       if (!where || !where->traits.collective_allocation) continue;
       SharedArena& arena = by_memory[{where->memory, parts_so_far[{where->memory, parts[i].rank}]++}];
-      arena.memory = &flow.memory_of(*where);
+      arena.memory = &memory_of(flow, *where);
       arena.needs.push_back(parts[i].*end.bytes);
       arena.everywhere.resize(static_cast<std::size_t>(group.size()), *where);
       arena.everywhere.at(static_cast<std::size_t>(parts[i].rank)) = *where;
@@ -84,8 +93,9 @@ std::vector<SharedArena> shared_arenas(const BoundFlow& flow, const std::vector<
 
 }  // namespace
 
-AssembledFlow FlowAssembler::assemble(const BoundFlow& flow, const Regime& regime) {
-  const std::vector<FlowPart> parts = flow.method.parts_of(flow.flow);
+AssembledFlow FlowAssembler::assemble(const Flow& flow, const Regime& regime) {
+  const Method& method = method_of(flow);
+  const std::vector<FlowPart> parts = method.parts_of(flow);
   AssembledFlow assembled;
   std::vector<LocalPart> own;
   try {
@@ -98,16 +108,16 @@ AssembledFlow FlowAssembler::assemble(const BoundFlow& flow, const Regime& regim
   }
   // To assemble may be collective (the first flow of MPI starts MPI): not before all have their memory.
   consensus_->collective_try([&] {
-    if (own.empty() && flow.method.reach() == Reach::process) {
+    if (own.empty() && method.reach() == Reach::process) {
       assembled.local_parts = std::make_unique<NoParts>();
       return;
     }
     try {
-      assembled.local_parts = flow.method.prepare_parts(flow.flow, own);
+      assembled.local_parts = method.prepare_parts(flow, own);
     } catch (const Error& error) {
       if (error.fault() != Fault::no_memory) throw;
       pool_->evict_unused();  // what earlier cases left there may be in the way
-      assembled.local_parts = flow.method.prepare_parts(flow.flow, own);
+      assembled.local_parts = method.prepare_parts(flow, own);
     }
   });
   connect(parts, assembled);
@@ -115,13 +125,13 @@ AssembledFlow FlowAssembler::assemble(const BoundFlow& flow, const Regime& regim
 }
 
 /// Returns the parts of this process with their memory. A collective call.
-std::vector<LocalPart> FlowAssembler::lease_arenas(const BoundFlow& flow, const std::vector<FlowPart>& parts,
+std::vector<LocalPart> FlowAssembler::lease_arenas(const Flow& flow, const std::vector<FlowPart>& parts,
                                                    const Regime& regime, AssembledFlow& assembled) {
   std::vector<Arenas> arenas = lease_together(flow, parts, regime, assembled);
   std::vector<LocalPart> own;
   consensus_->collective_try([&] {
-    const Rotation rotation = rotation_of(flow.method, flow.flow, regime.cache);
-    const Bytes usual = arena_bytes(rotation, flow.method.footprint(flow.flow));
+    const Rotation rotation = rotation_of(flow, regime.cache);
+    const Bytes usual = arena_bytes(rotation, method_of(flow).footprint(flow));
     for (std::size_t i = 0; i < parts.size(); ++i) {
       if (parts[i].rank != consensus_->group().rank()) continue;
       for (const PartEnd& end : part_ends) {
@@ -130,7 +140,7 @@ std::vector<LocalPart> FlowAssembler::lease_arenas(const BoundFlow& flow, const 
         if (!where || bytes == 0 || arenas[i].*end.buffer != nullptr) continue;
         if (bytes > largest_flow)
           throw Error(Fault::no_memory, format_bytes(bytes) + " are more than any machine holds");
-        assembled.leases.push_back(pool_->acquire(flow.memory_of(*where), *where, bytes));
+        assembled.leases.push_back(pool_->acquire(memory_of(flow, *where), *where, bytes));
         arenas[i].*end.buffer = &assembled.leases.back().buffer();
       }
       arenas[i].rotation = rotation;
@@ -142,15 +152,15 @@ std::vector<LocalPart> FlowAssembler::lease_arenas(const BoundFlow& flow, const 
 
 /// Leases the arenas in memory that all processes allocate together, and returns this process's, by part. They are as large
 /// as any process needs: caches, and so rotations, may differ.
-std::vector<Arenas> FlowAssembler::lease_together(const BoundFlow& flow, const std::vector<FlowPart>& parts,
+std::vector<Arenas> FlowAssembler::lease_together(const Flow& flow, const std::vector<FlowPart>& parts,
                                                   const Regime& regime, AssembledFlow& assembled) {
   const ProcessGroup& group = consensus_->group();
   std::vector<Arenas> arenas(parts.size());
   const std::vector<SharedArena> shared = shared_arenas(flow, parts, group, arenas);
   if (shared.empty()) return arenas;
   const std::vector<Json> needs = consensus_->allgather_json([&]() -> Json {
-    const Rotation rotation = rotation_of(flow.method, flow.flow, regime.cache);
-    const Bytes usual = arena_bytes(rotation, flow.method.footprint(flow.flow));
+    const Rotation rotation = rotation_of(flow, regime.cache);
+    const Bytes usual = arena_bytes(rotation, method_of(flow).footprint(flow));
     Json own = Json::array();
     for (const SharedArena& arena : shared) {
       Bytes most = 0;
@@ -207,9 +217,9 @@ void FlowAssembler::connect(const std::vector<FlowPart>& parts, AssembledFlow& a
   }
 }
 
-bool repeats_one_slot(const BoundFlow& flow, Cache cache) {
-  return cache == Cache::rotated && flow.method.footprint(flow.flow) > 0 &&
-         flow.method.rotation_bytes(flow.flow) == 0;
+bool repeats_one_slot(const Flow& flow, Cache cache) {
+  const Method& method = method_of(flow);
+  return cache == Cache::rotated && method.footprint(flow) > 0 && method.rotation_bytes(flow) == 0;
 }
 
 }  // namespace linkscope

@@ -6,7 +6,7 @@
 
 #include "measure/measured_flow.hpp"
 #include "model/flow_part.hpp"
-#include "run/bound_case.hpp"
+#include "run/binding.hpp"
 #include "run/buffer_pool.hpp"
 #include "run/consensus.hpp"
 
@@ -28,12 +28,12 @@ class FlowAssembler {
       : gate_(&gate), consensus_(&consensus), pool_(&pool) {}
 
   /// A collective call. Throws, alike in every process, what went wrong in any.
-  [[nodiscard]] AssembledFlow assemble(const BoundFlow& flow, const Regime& regime);
+  [[nodiscard]] AssembledFlow assemble(const Flow& flow, const Regime& regime);
 
  private:
-  [[nodiscard]] std::vector<LocalPart> lease_arenas(const BoundFlow& flow, const std::vector<FlowPart>& parts,
+  [[nodiscard]] std::vector<LocalPart> lease_arenas(const Flow& flow, const std::vector<FlowPart>& parts,
                                                     const Regime& regime, AssembledFlow& assembled);
-  [[nodiscard]] std::vector<Arenas> lease_together(const BoundFlow& flow, const std::vector<FlowPart>& parts,
+  [[nodiscard]] std::vector<Arenas> lease_together(const Flow& flow, const std::vector<FlowPart>& parts,
                                                    const Regime& regime, AssembledFlow& assembled);
   void connect(const std::vector<FlowPart>& parts, AssembledFlow& assembled);
   [[nodiscard]] Json own_statements(const PreparedParts& local_parts) const;
@@ -44,6 +44,6 @@ class FlowAssembler {
 };
 
 /// Whether a rotated flow of the method stays on one slot whatever its size: a graph's, a direct collective's.
-[[nodiscard]] bool repeats_one_slot(const BoundFlow& flow, Cache cache);
+[[nodiscard]] bool repeats_one_slot(const Flow& flow, Cache cache);
 
 }  // namespace linkscope

@@ -9,9 +9,9 @@
 #include "backend/host/backend.hpp"
 #include "backend/mpi/methods.hpp"
 #include "backend/python/methods.hpp"
+#include "run/binding.hpp"
 #include "run/catalog_gpu.hpp"
 #include "run/composite_gate.hpp"
-#include "run/dispatch.hpp"
 #include "workload/methods.hpp"
 
 namespace linkscope {
@@ -40,7 +40,7 @@ void add_gpu_method(std::vector<Method>& methods, Method added) {
   if (same == methods.end()) {
     methods.push_back(std::move(added));
   } else {
-    *same = dispatch(std::move(*same), std::move(added));
+    *same = of_one_name(std::move(*same), std::move(added));
   }
 }
 

@@ -52,15 +52,8 @@ Support is_here(const Backend& backend, DeviceId id) {
   return found ? Support::yes() : Support::no("there is no " + id.text() + " here");
 }
 
-/// The largest rank that a flow names.
-int highest_rank(const BoundFlow& bound) {
-  int highest = bound.flow.rank;
-  for (const BoundEnd& end : bound.ends) highest = std::max(highest, end.where.rank);
-  return highest;
-}
-
-Support supports(const Backend& backend, const BoundEnd& end) {
-  const auto& [where, memory] = end;
+Support supports(const Backend& backend, const Endpoint& where) {
+  const Memory& memory = *where.kind;
   const Support available = memory.available();
   if (!available) return Support::no(where.memory + " memory: " + available.reason());
   for (const DeviceId device : {where.device, where.first_touch}) {
@@ -72,18 +65,21 @@ Support supports(const Backend& backend, const BoundEnd& end) {
 }
 
 /// Says whether this process can do its share of a flow: devices may not be here, the run may have too few processes.
-Support supports(const Backend& backend, const ProcessGroup& group, const BoundFlow& bound) {
-  const auto& [flow, method, ends] = bound;
-  if (highest_rank(bound) >= group.size()) {
-    return Support::no("it needs " + std::to_string(highest_rank(bound) + 1) + " processes, this run has " +
+Support supports(const Backend& backend, const ProcessGroup& group, const Flow& flow) {
+  const std::vector<const Endpoint*> ends = ends_of(flow);
+  int highest = flow.rank;
+  for (const Endpoint* end : ends) highest = std::max(highest, end->rank);
+  if (highest >= group.size()) {
+    return Support::no("it needs " + std::to_string(highest + 1) + " processes, this run has " +
                        std::to_string(group.size()));
   }
+  const Method& method = method_of(flow);
   const Support available = method.available();
   if (!available) return Support::no(flow.method + ": " + available.reason());
-  for (const BoundEnd& end : ends) {
-    if (end.where.rank != group.rank()) continue;
-    if (const Support lies = supports(backend, end); !lies) return lies;
-    if (const Support allowed = end.memory.allows(flow); !allowed) return allowed;
+  for (const Endpoint* end : ends) {
+    if (end->rank != group.rank()) continue;
+    if (const Support lies = supports(backend, *end); !lies) return lies;
+    if (const Support allowed = end->kind->allows(flow); !allowed) return allowed;
   }
   if (flow.rank == group.rank()) {
     if (const Support here = is_here(backend, flow.executor); !here) return here;
@@ -97,13 +93,14 @@ Executor::Executor(const Backend& backend, Plan& plan, const Environment& enviro
                    JsonLines& out)
     : backend_(&backend),
       out_(&out),
-      cases_(bind_names(plan, backend)),
+      cases_(&plan.cases),
       consensus_(group),
       group_gate_(*backend.gate, consensus_),
       gate_(backend.gate.get()),
       pool_(host_limit(plan), takes_host_memory),
       assembler_(*backend.gate, consensus_, pool_),
       session_{plan.sampling, steady_seconds, environment.first_seed, plan.tuned} {
+  bind_names(plan, backend);
   if (group.size() == 1) return;
   gate_ = &group_gate_;
   session_.now = [this] { return group_gate_.agreed_now(); };
@@ -113,24 +110,24 @@ Executor::Executor(const Backend& backend, Plan& plan, const Environment& enviro
 
 Health Executor::run() {
   out_->write(hello_record(*backend_));
-  for (const BoundCase& bound : cases_) {
-    if (run_case(bound) == Health::lost) return Health::lost;
+  for (const Case& wanted : *cases_) {
+    if (run_case(wanted) == Health::lost) return Health::lost;
   }
   if (backend_->finalize) backend_->finalize();
-  out_->write(done_record(cases_.size()));
+  out_->write(done_record(cases_->size()));
   return Health::sound;
 }
 
 /// Runs one case and writes its row, whatever happens.
-Health Executor::run_case(const BoundCase& bound) {
-  const std::string& id = bound.wanted.id;
+Health Executor::run_case(const Case& wanted) {
+  const std::string& id = wanted.id;
   out_->write(start_record(id));
   RowFrame frame{id, *backend_, std::chrono::system_clock::now(), 0};
   const Seconds begin = steady_seconds();
   Json row;
   Health health = Health::sound;
   try {
-    const CaseResult result = measure(bound);
+    const CaseResult result = measure(wanted);
     frame.elapsed = steady_seconds() - begin;
     row = ok_row(frame, result);
   } catch (const std::exception& error) {
@@ -150,33 +147,33 @@ bool Executor::can_go_on(const std::exception& error) const {
   return consensus_.group().size() == 1 || dynamic_cast<const GroupError*>(&error) != nullptr;
 }
 
-CaseResult Executor::measure(const BoundCase& bound) {
-  const Regime& regime = bound.wanted.regime;
+CaseResult Executor::measure(const Case& wanted) {
+  const Regime& regime = wanted.regime;
   consensus_.collective_try([&] {
-    for (const BoundFlow& flow : bound.flows) {
+    for (const Flow& flow : wanted.flows) {
       Support support = supports(*backend_, consensus_.group(), flow);
-      if (support) support = flow.method.supports_in(flow.flow, bound.wanted);
+      if (support) support = method_of(flow).supports_in(flow, wanted);
       if (!support) throw Error(Fault::unsupported, support.reason());
     }
   });
   if (backend_->free_retired) backend_->free_retired();
   std::vector<AssembledFlow> assembled;
   std::vector<MeasuredFlow> measured;
-  for (const BoundFlow& bound_flow : bound.flows) {
-    const Flow& flow = bound_flow.flow;
-    assembled.push_back(assembler_.assemble(bound_flow, regime));
+  for (const Flow& flow : wanted.flows) {
+    const Method& method = method_of(flow);
+    assembled.push_back(assembler_.assemble(flow, regime));
     measured.push_back({assembled.back().parts,
                         flow.bytes,
                         flow.role,
-                        bound_flow.method.quantity(flow),
+                        method.quantity(flow),
                         flow.tuning_group,
                         {},
-                        bound_flow.method.traits().schedules ? PartsTime::longest : PartsTime::mean});
-    if (repeats_one_slot(bound_flow, regime.cache)) measured.back().notes.emplace_back(one_slot_note);
+                        method.traits().schedules ? PartsTime::longest : PartsTime::mean});
+    if (repeats_one_slot(flow, regime.cache)) measured.back().notes.emplace_back(one_slot_note);
   }
   CaseResult result = measure_case(session_, *gate_, measured, regime);
   for (std::size_t i = 0; i < assembled.size(); ++i) {
-    if (bound.flows[i].method.traits().schedules) result.flows[i].breakdown = breakdown_of(assembled[i]);
+    if (wanted.flows[i].row->traits().schedules) result.flows[i].breakdown = breakdown_of(assembled[i]);
   }
   // Other processes map this one's memory (IPC). All let go of it before any frees it: the pool frees in later cases,
   // each of which begins with a collective step, and after the last one the process ends.

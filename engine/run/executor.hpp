@@ -8,7 +8,7 @@
 #include "model/backend.hpp"
 #include "record/json_lines.hpp"
 #include "run/assembled_flow.hpp"
-#include "run/bound_case.hpp"
+#include "run/binding.hpp"
 #include "run/buffer_pool.hpp"
 #include "run/consensus.hpp"
 #include "run/environment.hpp"
@@ -34,15 +34,15 @@ class Executor {
   Health run();
 
  private:
-  Health run_case(const BoundCase& bound);
+  Health run_case(const Case& wanted);
   [[nodiscard]] bool can_go_on(const std::exception& error) const;
-  CaseResult measure(const BoundCase& bound);
+  CaseResult measure(const Case& wanted);
   std::vector<Breakdown> breakdown_of(const AssembledFlow& flow);
   [[nodiscard]] bool is_first() const { return consensus_.group().rank() == 0; }
 
   const Backend* backend_;
   JsonLines* out_;
-  std::vector<BoundCase> cases_;
+  const std::vector<Case>* cases_;
   Consensus consensus_;
   ProcessGroupGate group_gate_;
   Gate* gate_;  ///< the backend's own in a group of one

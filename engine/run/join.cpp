@@ -13,7 +13,6 @@
 #include "backend/host/topology.hpp"
 #include "base/error.hpp"
 #include "comm/bootstrap.hpp"
-#include "run/bound_case.hpp"
 #include "run/consensus.hpp"
 #include "run/fields.hpp"
 #include "run/row.hpp"

@@ -12,7 +12,6 @@
 
 #include "base/error.hpp"
 #include "record/json_lines.hpp"
-#include "run/bound_case.hpp"
 #include "run/catalog.hpp"
 #include "run/environment.hpp"
 #include "run/executor.hpp"

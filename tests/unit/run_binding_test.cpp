@@ -5,7 +5,7 @@
 
 #include "endpoints.hpp"
 #include "fake_backend.hpp"
-#include "run/dispatch.hpp"
+#include "run/binding.hpp"
 
 namespace linkscope {
 namespace {
@@ -18,20 +18,26 @@ Method unavailable() {
   return row;
 }
 
+/// The row that carries `flow` out.
+const Method& chosen(const Method& both, Flow flow) {
+  flow.row = &both;
+  return method_of(flow);
+}
+
 bool takes(const Method& method, std::string_view parameter) {
   return std::any_of(method.parameters.begin(), method.parameters.end(),
                      [&](const Parameter& row) { return row.name == parameter; });
 }
 
 TEST(Dispatch, AsksTheImplementationOfTheExecutorsKind) {
-  const Method both = dispatch(fake_row(), unavailable());
+  const Method both = of_one_name(fake_row(), unavailable());
   Flow flow;
   flow.bytes = 1;
   flow.executor = DeviceId{DeviceKind::numa, 0};
-  EXPECT_TRUE(both.supports(flow));
+  EXPECT_TRUE(chosen(both, flow).available());
   flow.executor = DeviceId{DeviceKind::gpu, 0};
-  ASSERT_FALSE(both.supports(flow));
-  EXPECT_EQ(both.supports(flow).reason(), "no GPU");
+  ASSERT_FALSE(chosen(both, flow).available());
+  EXPECT_EQ(chosen(both, flow).available().reason(), "no GPU");
   EXPECT_TRUE(both.available()) << "CPUs have it";
   EXPECT_TRUE(takes(both, "blocks"));
   EXPECT_TRUE(takes(both, "threads"));
@@ -55,15 +61,15 @@ TEST(Dispatch, GivesACpusFlowToTheGpuBackendWhereOnlyThatTakesIt) {
   Flow flow;
   flow.bytes = 1;
   flow.executor = DeviceId{DeviceKind::numa, 0};
-  const Method gpu_alone = dispatch(takes_nothing(), takes_all());
-  EXPECT_TRUE(gpu_alone.supports(flow));
-  EXPECT_EQ(gpu_alone.footprint(flow), 77U);
-  const Method neither = dispatch(takes_nothing(), takes_nothing());
-  EXPECT_EQ(neither.supports(flow).reason(), "CPUs do not");
-  const Method no_gpu = dispatch(takes_nothing(), unavailable());
-  EXPECT_EQ(no_gpu.supports(flow).reason(), "CPUs do not");
-  const Method both = dispatch(fake_row(), takes_all());
-  EXPECT_NE(both.footprint(flow), 77U) << "what CPUs carry out is theirs";
+  const Method gpu_alone = of_one_name(takes_nothing(), takes_all());
+  EXPECT_TRUE(chosen(gpu_alone, flow).supports(flow));
+  EXPECT_EQ(chosen(gpu_alone, flow).footprint(flow), 77U);
+  const Method neither = of_one_name(takes_nothing(), takes_nothing());
+  EXPECT_EQ(chosen(neither, flow).supports(flow).reason(), "CPUs do not");
+  const Method no_gpu = of_one_name(takes_nothing(), unavailable());
+  EXPECT_EQ(chosen(no_gpu, flow).supports(flow).reason(), "CPUs do not");
+  const Method both = of_one_name(fake_row(), takes_all());
+  EXPECT_NE(chosen(both, flow).footprint(flow), 77U) << "what CPUs carry out is theirs";
 }
 
 /// Says who it is by its only part's rank.
@@ -80,25 +86,22 @@ Method ranks(int who, Quantity quantity = Quantity::bandwidth) {
 }
 
 TEST(DispatchOfRanks, GoesByWhereTheStateIsAndWithoutAnyByTheMembers) {
-  const Method both = dispatch(ranks(0), ranks(1));
+  const Method both = of_one_name(ranks(0), ranks(1));
   const Endpoint on_cpu = endpoint({DeviceKind::numa, 0}, "pinned");
   const Endpoint on_gpu = endpoint({DeviceKind::gpu, 0}, "device");
   Flow flow;
   flow.members = {on_cpu, on_cpu};
-  EXPECT_EQ(both.parts(flow).front().rank, 0);
-  EXPECT_TRUE(both.supports(flow));
+  EXPECT_EQ(chosen(both, flow).parts(flow).front().rank, 0);
   flow.state = {on_gpu, on_gpu};
-  EXPECT_EQ(both.parts(flow).front().rank, 1) << "GPUs pack into the host's memory";
-  ASSERT_FALSE(both.supports(flow));
-  EXPECT_EQ(both.supports(flow).reason(), "no GPU");
+  EXPECT_EQ(chosen(both, flow).parts(flow).front().rank, 1) << "GPUs pack into the host's memory";
   flow.state.clear();
   flow.members.back() = on_gpu;
-  EXPECT_EQ(both.parts(flow).front().rank, 1);
+  EXPECT_EQ(chosen(both, flow).parts(flow).front().rank, 1);
   EXPECT_TRUE(both.available()) << "CPUs have it";
 }
 
 TEST(DispatchOfRanks, RefusesTwoThatStateDifferentThings) {
-  EXPECT_THROW(static_cast<void>(dispatch(ranks(0), ranks(1, Quantity::latency))), Error);
+  EXPECT_THROW(static_cast<void>(of_one_name(ranks(0), ranks(1, Quantity::latency))), Error);
 }
 
 }  // namespace
