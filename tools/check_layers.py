@@ -26,7 +26,7 @@ ENGINE: dict[str, set[str]] = {
     # What carries schedules out: on CPUs and by MPI; its GPU part on streams, over peers and by NCCL.
     "workload/gpu": {"base", "model", "backend/host", "backend/gpu", "backend/xccl", "workload"},
     "workload": {"base", "model", "backend/host", "backend/mpi"},
-    "comm": {"base", "model"},
+    "comm": {"base", "model", "record"},
     "measure": {"base", "model"},
     "record": {"base", "model"},
     "run": {

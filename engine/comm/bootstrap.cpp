@@ -10,7 +10,6 @@
 #include <utility>
 
 #include "base/error.hpp"
-#include "comm/payloads.hpp"
 
 namespace linkscope {
 namespace {
@@ -24,7 +23,7 @@ constexpr int clock_rounds = 64;
 /// Asks the other end for its time over and over. Its answer was given some time within the round trip, so the shortest
 /// one tells it best: it is in the middle, give or take half. Where the clocks may be one, and the answers do not
 /// contradict that, offset and uncertainty are 0.
-Outcome ask_clock(Channel& channel, const ReadClock& own, Sharing sharing, Deadline deadline,
+Outcome ask_clock(Channel& channel, const ReadClock& own, bool may_be_one, Deadline deadline,
                   ClockOffset& offset) {
   ClockOffset best{0, std::numeric_limits<Seconds>::infinity()};
   for (int round = 0; round < clock_rounds; ++round) {
@@ -39,7 +38,7 @@ Outcome ask_clock(Channel& channel, const ReadClock& own, Sharing sharing, Deadl
     const Seconds half = (heard - asked) / 2;
     if (half < best.uncertainty) best = {answer.moment - asked - half, half};
   }
-  offset = sharing == Sharing::possible && std::abs(best.seconds) <= best.uncertainty ? ClockOffset{} : best;
+  offset = may_be_one && std::abs(best.seconds) <= best.uncertainty ? ClockOffset{} : best;
   return channel.send({FrameKind::clock_set, 0, offset.uncertainty, {}}, deadline);
 }
 
@@ -79,7 +78,7 @@ Bootstrap::Bootstrap(Listener& listener, BootstrapOptions own) : Bootstrap(std::
   std::vector<std::string> facts = hosts_;
   facts.push_back(own_.handshake.clock);
   for (int other = 1; other < size(); ++other)
-    demand(other, send(other, {FrameKind::welcome, 0, 0, pack(facts)}));
+    demand(other, send(other, {FrameKind::welcome, 0, 0, packed(facts)}));
   set_clocks();
 }
 
@@ -94,15 +93,15 @@ void Bootstrap::await_welcome(const Address& address) {
   Frame frame;
   demand(0, to(0).receive(frame, limit()));
   if (frame.kind == FrameKind::refusal) {
-    const auto disagreements = unpack_causes(frame.payload);
+    const auto disagreements = unpacked<Causes>(frame.payload);
     throw GroupError(Fault::bad_input, disagreements.value_or(Causes{why(Outcome::garbled, 0)}));
   }
-  auto facts = unpack(frame.payload, hosts_.size() + 1);
-  if (frame.kind != FrameKind::welcome || !facts)
+  auto facts = unpacked<std::vector<std::string>>(frame.payload);
+  if (frame.kind != FrameKind::welcome || !facts || facts->size() != hosts_.size() + 1)
     throw Error(Fault::fatal,
                 "what listens at " + address.text() + " is not rank 0 of this version of linkscope");
   const std::string& here = own_.handshake.clock;
-  clocks_ = !here.empty() && here == facts->back() ? Sharing::possible : Sharing::excluded;
+  may_share_clock_ = !here.empty() && here == facts->back();
   facts->pop_back();
   hosts_ = *std::move(facts);
 }
@@ -124,7 +123,7 @@ std::string Bootstrap::part_from(int rank) {
     tell_all(FrameKind::abort, {gone});
     return gone.words;
   }
-  const auto told = unpack_causes(to(0).unread_abort_reason());
+  const auto told = unpacked<Causes>(to(0).unread_abort_reason());
   return told ? GroupError(Fault::fatal, *told).what() : gone.words;
 }
 
@@ -147,7 +146,7 @@ std::vector<std::string> Bootstrap::hand_out(const std::string& word, const Step
   std::vector<std::string> words = collect(word, step);
   clocks_due_ = offset_.uncertainty > 0 && now() - clocks_set_ > clocks_last;
   const FrameKind kind = clocks_due_ ? FrameKind::words_then_clocks : FrameKind::words;
-  const Frame frame{kind, sequence_, 0, pack(words)};
+  const Frame frame{kind, sequence_, 0, packed(words)};
   for (int other = 1; other < size(); ++other) demand(other, send(other, frame));
   return words;
 }
@@ -185,8 +184,8 @@ std::vector<std::string> Bootstrap::collect(const std::string& word, const Step&
 
 std::string Bootstrap::word_in(const Frame& frame, int rank, const Step& step) {
   if (frame.kind != FrameKind::word || frame.sequence != sequence_) fail(at_another(rank, frame));
-  auto said = unpack(frame.payload, 3);
-  if (!said) fail(why(Outcome::garbled, rank));
+  auto said = unpacked<std::vector<std::string>>(frame.payload);
+  if (!said || said->size() != 3) fail(why(Outcome::garbled, rank));
   if (said->at(0) != step.name) fail(out_of_step(rank, "it is at " + said->at(0), "is at " + step.name));
   failures_[static_cast<std::size_t>(rank)] = {said->at(1), frame.moment};
   return std::move(said->at(2));
@@ -194,19 +193,20 @@ std::string Bootstrap::word_in(const Frame& frame, int rank, const Step& step) {
 
 std::vector<std::string> Bootstrap::hear_all(const std::string& word, const Step& step) {
   const Deadline deadline = limit();
-  Frame frame{FrameKind::word, sequence_, now() + offset_.seconds, pack({step.name, step.failure, word})};
+  Frame frame{FrameKind::word, sequence_, now() + offset_.seconds, packed({step.name, step.failure, word})};
   demand(0, send(0, frame));
   demand(0, to(0).receive(frame, deadline));
   clocks_due_ = frame.kind == FrameKind::words_then_clocks;
   if ((frame.kind != FrameKind::words && !clocks_due_) || frame.sequence != sequence_)
     throw GroupError(Fault::fatal, Causes{at_another(0, frame)});
-  auto words = unpack(frame.payload, hosts_.size());
-  if (!words) throw GroupError(Fault::fatal, Causes{why(Outcome::garbled, 0)});
+  auto words = unpacked<std::vector<std::string>>(frame.payload);
+  if (!words || words->size() != hosts_.size())
+    throw GroupError(Fault::fatal, Causes{why(Outcome::garbled, 0)});
   return *std::move(words);
 }
 
 void Bootstrap::set_clocks() {
-  if (!is_root()) return demand(0, ask_clock(to(0), own_.clock, clocks_, limit(), offset_));
+  if (!is_root()) return demand(0, ask_clock(to(0), own_.clock, may_share_clock_, limit(), offset_));
   offset_.uncertainty = 0;
   for (int other = 1; other < size(); ++other) {
     Seconds uncertainty = 0;
@@ -228,7 +228,7 @@ void Bootstrap::tell_all(FrameKind kind, const Causes& causes) {
   const std::unique_lock lock(writing_, std::try_to_lock);
   if (!lock) return;
   for (Channel& channel : peers_)
-    static_cast<void>(channel.send({kind, sequence_, 0, pack_causes(causes)}, deadline_in(0)));
+    static_cast<void>(channel.send({kind, sequence_, 0, packed(causes)}, deadline_in(0)));
 }
 
 void Bootstrap::demand(int rank, Outcome outcome) {
@@ -238,7 +238,7 @@ void Bootstrap::demand(int rank, Outcome outcome) {
   Frame last;
   while (to(0).take(last) == Outcome::done) {
   }
-  const auto told = unpack_causes(to(0).abort_reason());
+  const auto told = unpacked<Causes>(to(0).abort_reason());
   throw GroupError(Fault::fatal, told ? *told : with_failures(why(outcome, 0)));
 }
 

@@ -25,9 +25,6 @@ struct ClockOffset {
   Seconds uncertainty = 0;
 };
 
-/// Says whether two clocks may be one and the same, by what their processes say of them.
-enum class Sharing { possible, excluded };
-
 /// A process's own part in a group.
 struct BootstrapOptions {
   Handshake handshake;
@@ -116,11 +113,11 @@ class Bootstrap final : public ProcessGroup {
   std::vector<ContributionFailure> failures_;  ///< by rank, in the exchange under way
   std::uint64_t sequence_ = 0;                 ///< of the exchange under way
   std::optional<GroupError> broken_;
-  std::mutex writing_;                  ///< messages of two threads must not mix
-  std::vector<Channel> peers_;          ///< of ranks 1, 2, ...; where this is not rank 0: to rank 0
-  ClockOffset offset_;                  ///< rank 0: none, and the greatest uncertainty of any process
-  Sharing clocks_ = Sharing::excluded;  ///< with rank 0
-  bool clocks_due_ = false;             ///< at the start of the next exchange
+  std::mutex writing_;            ///< messages of two threads must not mix
+  std::vector<Channel> peers_;    ///< of ranks 1, 2, ...; where this is not rank 0: to rank 0
+  ClockOffset offset_;            ///< rank 0: none, and the greatest uncertainty of any process
+  bool may_share_clock_ = false;  ///< with rank 0, by what both say of their clocks
+  bool clocks_due_ = false;       ///< at the start of the next exchange
   Seconds clocks_set_ = 0;
 };
 

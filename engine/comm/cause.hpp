@@ -1,23 +1,29 @@
 // Cause: which process kept the others from going on, and how.
 #pragma once
 
-#include <cstdint>
 #include <memory>
-#include <optional>
 #include <string>
 #include <vector>
 
 #include "base/error.hpp"
+#include "record/json_lines.hpp"
 
 namespace linkscope {
 
-enum class CauseKind : std::uint32_t {
+enum class CauseKind {
   failed,       ///< it could not do its part, and said so
   late,         ///< it has not come within the time limit
   gone,         ///< its connection has ended
   out_of_step,  ///< it sends what is not due
   disagrees,    ///< it was given something else than the others
 };
+
+/// As schema/result.schema.json has it.
+NLOHMANN_JSON_SERIALIZE_ENUM(CauseKind, {{CauseKind::failed, "failed"},
+                                         {CauseKind::late, "late"},
+                                         {CauseKind::gone, "gone"},
+                                         {CauseKind::out_of_step, "out-of-step"},
+                                         {CauseKind::disagrees, "disagrees"}})
 
 struct Cause {
   CauseKind kind = CauseKind::failed;
@@ -26,17 +32,10 @@ struct Cause {
 
   bool operator==(const Cause&) const = default;
 };
+LINKSCOPE_JSON(Cause, kind, ranks, words)
 
 /// The causes of an error, in the order in which they came.
 using Causes = std::vector<Cause>;
-
-/// "failed", "late", ...: as schema/result.schema.json has it.
-const char* name_of(CauseKind kind);
-
-/// Writes causes into a message.
-std::string pack_causes(const Causes& causes);
-/// None where `payload` holds none.
-std::optional<Causes> unpack_causes(const std::string& payload);
 
 /// An error that other processes have a part in. Its words are those of its causes.
 class GroupError : public Error {

@@ -13,7 +13,7 @@
 namespace linkscope {
 namespace {
 
-constexpr std::uint32_t mark = 0x6C736831;  // "lsh1": changes with the layout
+constexpr std::uint32_t mark = 0x6C736832;  // "lsh2": changes with the layout and with the payloads
 
 struct Header {
   std::uint32_t mark = 0;

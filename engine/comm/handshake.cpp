@@ -1,38 +1,14 @@
-// Handshakes as lines of text.
+// What handshakes say, and whether two agree.
 #include "comm/handshake.hpp"
 
 #include <unistd.h>
 
 #include <array>
-#include <charconv>
-#include <sstream>
+#include <map>
 
 #include "base/steady_clock.hpp"
 
 namespace linkscope {
-namespace {
-
-constexpr const char* first_line = "linkscope";
-
-bool read_line(std::istream& in, std::string& line) { return static_cast<bool>(std::getline(in, line)); }
-
-bool read_line(std::istream& in, int& number) {
-  std::string line;
-  if (!read_line(in, line)) return false;
-  const char* end = line.data() + line.size();
-  const auto [stop, error] = std::from_chars(line.data(), end, number);
-  return error == std::errc{} && stop == end;
-}
-
-std::string value_of(const Handshake& handshake, const std::string& name) {
-  for (const HandshakeField& field : handshake.fields) {
-    if (field.name == name) return field.value;
-  }
-  return "none";
-}
-
-}  // namespace
-
 std::string host_name() {
   std::array<char, 256> name{};
   return ::gethostname(name.data(), name.size() - 1) == 0 ? name.data() : "unknown";
@@ -48,23 +24,15 @@ std::string clock_identity() {
 }
 
 std::string Handshake::text() const {
-  std::ostringstream out;
-  out << first_line << '\n' << token << '\n' << rank << '\n' << size << '\n' << host << '\n' << clock << '\n';
-  for (const HandshakeField& field : fields) out << field.name << '\n' << field.value << '\n';
-  return out.str();
+  return Json(*this).dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
 std::optional<Handshake> Handshake::parse(const std::string& text) {
-  std::istringstream in(text);
-  std::string first;
-  Handshake handshake;
-  const bool whole = read_line(in, first) && first == first_line && read_line(in, handshake.token) &&
-                     read_line(in, handshake.rank) && read_line(in, handshake.size) &&
-                     read_line(in, handshake.host) && read_line(in, handshake.clock);
-  if (!whole) return std::nullopt;
-  HandshakeField field;
-  while (read_line(in, field.name) && read_line(in, field.value)) handshake.fields.push_back(field);
-  return handshake;
+  try {
+    return Json::parse(text).get<Handshake>();
+  } catch (const Json::exception&) {
+    return std::nullopt;
+  }
 }
 
 std::string Handshake::name() const { return name_of_rank(rank, host); }
@@ -76,9 +44,10 @@ std::optional<std::string> disagreement(const Handshake& first, const Handshake&
   };
   if (first.size != other.size)
     return differ("a world size of", std::to_string(other.size), std::to_string(first.size));
-  for (const HandshakeField& field : first.fields) {
-    const std::string theirs = value_of(other, field.name);
-    if (theirs != field.value) return differ(field.name, theirs, field.value);
+  const std::map<std::string, std::string> said(other.fields.begin(), other.fields.end());
+  for (const auto& [name, value] : first.fields) {
+    const std::string theirs = said.contains(name) ? said.at(name) : "none";
+    if (theirs != value) return differ(name, theirs, value);
   }
   return std::nullopt;
 }

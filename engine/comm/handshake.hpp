@@ -3,12 +3,14 @@
 
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/units.hpp"
 #include "comm/cause.hpp"
 #include "comm/channel.hpp"
 #include "comm/socket.hpp"
+#include "record/json_lines.hpp"
 
 namespace linkscope {
 
@@ -19,29 +21,25 @@ std::string host_name();
 /// expected to read the same clock. Empty where the system does not say.
 std::string clock_identity();
 
-/// Something that must be the same in every process ("version", "0.5.0"). One line each.
-struct HandshakeField {
-  std::string name;
-  std::string value;
-};
-
 struct Handshake {
   std::string token;  ///< the run's secret
   int rank = 0;
   int size = 1;  ///< of the group
   std::string host;
   std::string clock;  ///< clock_identity()
-  std::vector<HandshakeField> fields;
+  /// What must be the same in every process: name ("version") and value ("0.5.0").
+  std::vector<std::pair<std::string, std::string>> fields;
 
   /// Longest text of one, so that a stranger cannot fill the memory.
   static constexpr Bytes largest = 64 * KiB;
 
-  [[nodiscard]] std::string text() const;
+  [[nodiscard]] std::string text() const;  ///< JSON, whose reader takes any depth of nesting from strangers
   /// None where it is no handshake.
   static std::optional<Handshake> parse(const std::string& text);
   /// "rank 2 (host node7)".
   [[nodiscard]] std::string name() const;
 };
+LINKSCOPE_JSON(Handshake, token, rank, size, host, clock, fields)
 
 /// Says what `other` sees differently from `first`, in one line; none where they agree.
 std::optional<std::string> disagreement(const Handshake& first, const Handshake& other);

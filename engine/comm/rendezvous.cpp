@@ -85,7 +85,7 @@ void Rendezvous::read_handshakes() {
 
 void Rendezvous::receive(Channel channel, const Handshake& handshake) {
   const auto refuse = [&](const Causes& why) {
-    const Frame refusal{FrameKind::refusal, 0, 0, pack_causes(why)};
+    const Frame refusal{FrameKind::refusal, 0, 0, packed(why)};
     static_cast<void>(channel.send(refusal, deadline_in(for_a_refusal)));
   };
   if (!same_secret(handshake.token, own_->token)) {

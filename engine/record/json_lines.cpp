@@ -34,6 +34,12 @@ void JsonLines::write(const Json& record) {
   }
 }
 
+std::string packed(const Json& value) {
+  std::string bytes;
+  Json::to_cbor(value, bytes);
+  return bytes;
+}
+
 double rounded(double value) {
   std::array<char, 40> text{};
   std::snprintf(text.data(), text.size(), "%.9g", value);

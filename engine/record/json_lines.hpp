@@ -2,6 +2,7 @@
 #pragma once
 
 #include <chrono>
+#include <optional>
 #include <stdexcept>
 #include <string>
 
@@ -44,6 +45,18 @@ class JsonLines {
   inline void from_json(const Json& nlohmann_json_j, Type& nlohmann_json_t) {  \
     NLOHMANN_JSON_EXPAND(NLOHMANN_JSON_PASTE(NLOHMANN_JSON_FROM, __VA_ARGS__)) \
   }
+
+/// Returns CBOR, in which texts hold any bytes.
+std::string packed(const Json& value);
+/// Returns the value that `bytes` were packed from; none where they are something else.
+template <class Value = Json>
+std::optional<Value> unpacked(const std::string& bytes) {
+  try {
+    return Json::from_cbor(bytes).get<Value>();
+  } catch (const Json::exception&) {
+    return std::nullopt;
+  }
+}
 
 /// Nine significant digits: more than any clock here resolves, half the text of a full double.
 double rounded(double value);

@@ -22,12 +22,6 @@ Json failure(Fault fault, const std::string& what) {
   return {{"fault", static_cast<int>(fault)}, {"what", what}};
 }
 
-std::string packed(const Json& json) {
-  std::string bytes;
-  Json::to_cbor(json, bytes);
-  return bytes;
-}
-
 Json attempt(const std::function<Json()>& step) {
   try {
     return {{"value", step()}};
@@ -78,15 +72,9 @@ std::vector<Json> Consensus::allgather_json(const std::function<Json()>& step, P
 
 std::vector<std::string> Consensus::allgather(const std::function<std::string()>& step, Place place) {
   if (group_->size() == 1) return {step()};
-  const auto as_binary = [&]() -> Json {
-    const std::string word = step();
-    return Json::binary({word.begin(), word.end()});
-  };
   std::vector<std::string> all;
-  for (const Json& word : allgather_json(as_binary, place)) {
-    const auto& bytes = word.get_binary();
-    all.emplace_back(bytes.begin(), bytes.end());
-  }
+  for (Json& word : allgather_json([&]() -> Json { return step(); }, place))
+    all.push_back(std::move(word.get_ref<std::string&>()));
   return all;
 }
 

@@ -163,7 +163,7 @@ Json method_json(const Method& method) {
 void add_causes(Json& record, const Causes& causes) {
   for (const Cause& cause : causes) {
     record["causes"].push_back(
-        {{"how", name_of(cause.kind)}, {"ranks", cause.ranks}, {"words", one_line(cause.words)}});
+        {{"how", cause.kind}, {"ranks", cause.ranks}, {"words", one_line(cause.words)}});
   }
 }
 

@@ -74,7 +74,7 @@ inline std::vector<BootstrapOptions> members(int size, Seconds limit = long_enou
 inline std::string facts_of(const Causes& causes) {
   std::string all;
   for (const Cause& cause : causes) {
-    all += std::string(all.empty() ? "" : ", ") + name_of(cause.kind);
+    all += std::string(all.empty() ? "" : ", ") + Json(cause.kind).get<std::string>();
     for (const int rank : cause.ranks) all += " " + std::to_string(rank);
   }
   return all;

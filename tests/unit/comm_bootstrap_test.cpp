@@ -267,7 +267,7 @@ TEST(BootstrapTest, PartsWithTheReasonThatWasGiven) {
 
 TEST(BootstrapTest, EverybodyHearsWhatIsDifferent) {
   std::vector<BootstrapOptions> all = members(3);
-  all[2].handshake.fields[0].value = "2";
+  all[2].handshake.fields[0].second = "2";
   expect_all(in_group(all, [](Bootstrap&) { FAIL(); }), Fault::bad_input,
              "rank 2 (host host2) has version 2, rank 0 (host host0) has 1: every process must be given the "
              "same plan and the same engine",
@@ -344,7 +344,7 @@ TEST(BootstrapTest, RefusesWordsOfAnotherExchange) {
               Outcome::done);
     Frame frame;
     EXPECT_EQ(channel.receive(frame, deadline_in(long_enough)), Outcome::closed);
-    const auto told = unpack_causes(channel.abort_reason());
+    const auto told = unpacked<Causes>(channel.abort_reason());
     ASSERT_TRUE(told.has_value());
     EXPECT_EQ(facts_of(*told), "out-of-step 1");
     EXPECT_NE(told->front().words.find("out of step"), std::string::npos);

@@ -8,11 +8,11 @@ namespace {
 
 TEST(CausesTest, AreWhatTheyWereBehindAMessage) {
   const Causes causes{{CauseKind::gone, {1}, "rank 1 is gone"}, {CauseKind::late, {2, 300}, ""}};
-  const std::string payload = pack_causes(causes);
-  EXPECT_EQ(unpack_causes(payload), causes);
-  EXPECT_EQ(unpack_causes(payload.substr(1)), std::nullopt);
-  EXPECT_EQ(unpack_causes("rank 1 is gone"), std::nullopt);
-  EXPECT_EQ(unpack_causes(""), std::nullopt);
+  const std::string payload = packed(causes);
+  EXPECT_EQ(unpacked<Causes>(payload), causes);
+  EXPECT_EQ(unpacked<Causes>(payload.substr(1)), std::nullopt);
+  EXPECT_EQ(unpacked<Causes>("rank 1 is gone"), std::nullopt);
+  EXPECT_EQ(unpacked<Causes>(""), std::nullopt);
 }
 
 }  // namespace

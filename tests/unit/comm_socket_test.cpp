@@ -12,7 +12,6 @@
 #include "base/error.hpp"
 #include "base/units.hpp"
 #include "comm/channel.hpp"
-#include "comm/payloads.hpp"
 
 namespace linkscope {
 namespace {
@@ -136,7 +135,7 @@ TEST(ChannelTest, NoticesAnEndInTheMiddleOfAFrame) {
     Channel whole{Socket(::dup(ends[0]))};
     ASSERT_EQ(whole.send({FrameKind::word, 1, 0, "entire"}, deadline_in(long_enough)), Outcome::done);
     Socket cut(ends[0]);
-    ASSERT_EQ(cut.send("1hsl", "", deadline_in(long_enough)), Outcome::done);
+    ASSERT_EQ(cut.send("2hsl", "", deadline_in(long_enough)), Outcome::done);
   }
   Frame frame;
   EXPECT_EQ(there.receive(frame, deadline_in(long_enough)), Outcome::done);
@@ -179,15 +178,6 @@ TEST(ChannelTest, IsLateWhereNothingComes) {
   Frame frame;
   EXPECT_EQ(there.receive(frame, deadline_in(1e-3)), Outcome::late);
   EXPECT_GE(here.descriptor(), 0);
-}
-
-TEST(WordsTest, ComeBackAsTheyWere) {
-  const std::vector<std::string> words{"", noise(1000), std::string("\0\n", 2), "x"};
-  EXPECT_EQ(unpack(pack(words), 4), words);
-  EXPECT_FALSE(unpack(pack(words), 3));
-  EXPECT_FALSE(unpack(pack(words), 5));
-  EXPECT_FALSE(unpack(pack(words).substr(0, 900), 4));
-  EXPECT_FALSE(unpack("short", 1));
 }
 
 }  // namespace

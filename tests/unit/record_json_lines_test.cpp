@@ -41,6 +41,16 @@ TEST(JsonLines, AReaderThatWentAwayIsAnError) {
   close(ends[1]);
 }
 
+TEST(Packed, ComesBackAsItWasOrNotAtAll) {
+  const std::vector<std::string> words{"", std::string("\0\n\xFF", 3), "x"};
+  const std::string bytes = packed(words);
+  EXPECT_EQ(unpacked<std::vector<std::string>>(bytes), words);
+  EXPECT_FALSE(unpacked<std::vector<int>>(bytes));
+  EXPECT_FALSE(unpacked(bytes.substr(0, 3)));
+  EXPECT_FALSE(unpacked("short"));
+  EXPECT_FALSE(unpacked(""));
+}
+
 TEST(RecordStream, KeepsWhatOthersPrintAmongTheDiagnostics) {
   std::array<int, 2> output{};
   std::array<int, 2> diagnostics{};
