@@ -9,10 +9,6 @@
 
 namespace linkscope {
 
-CompositeGate::CompositeGate(std::vector<std::unique_ptr<Gate>> gates) : gates_(std::move(gates)) {
-  std::erase(gates_, nullptr);
-}
-
 Support CompositeGate::accepts(const Transfer& transfer) const {
   for (const auto& gate : gates_) {
     if (gate->accepts(transfer)) return Support::yes();

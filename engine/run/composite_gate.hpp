@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include "model/transfer.hpp"
@@ -13,8 +14,7 @@ namespace linkscope {
 /// clock.
 class CompositeGate : public Gate {
  public:
-  /// Null gates (a vendor without a device) are left out.
-  explicit CompositeGate(std::vector<std::unique_ptr<Gate>> gates);
+  explicit CompositeGate(std::vector<std::unique_ptr<Gate>> gates) : gates_(std::move(gates)) {}
 
   [[nodiscard]] Support accepts(const Transfer& transfer) const override;
   void hold(const std::vector<Lane>& lanes, Clock clock) override;

@@ -13,7 +13,7 @@
 #include "base/error.hpp"
 #include "endpoints.hpp"
 #include "model/backend.hpp"
-#include "run/catalog_gpu.hpp"
+#include "run/catalog.hpp"
 
 namespace linkscope::testing {
 

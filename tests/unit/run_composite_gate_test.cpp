@@ -47,7 +47,6 @@ struct JointGateTest : testing::Test {
     b = second.get();
     std::vector<std::unique_ptr<Gate>> gates;
     gates.push_back(std::move(first));
-    gates.push_back(nullptr);
     gates.push_back(std::move(second));
     joint = std::make_unique<CompositeGate>(std::move(gates));
   }
