@@ -49,6 +49,7 @@ void add_gpus(Backend& backend, Backend gpus) {
   }
   backend.gpu_runtime = std::move(gpus.gpu_runtime);
   backend.gpu_packer = std::move(gpus.gpu_packer);
+  backend.free_retired = std::move(gpus.free_retired);
 }
 
 /// Returns what calls MPI, with every memory of this machine.
