@@ -9,14 +9,6 @@
 #include "measure/statistics.hpp"
 
 namespace linkscope {
-namespace {
-
-double median_of(std::vector<double> values) {
-  std::sort(values.begin(), values.end());
-  return reciprocal_median(values);
-}
-
-}  // namespace
 
 void StoppingRule::add(double value) {
   in_order_.push_back(value);
@@ -35,14 +27,14 @@ bool StoppingRule::precise() const {
 double StoppingRule::drift() const {
   const auto half = static_cast<std::ptrdiff_t>(in_order_.size() / 2);
   if (half == 0) return 0;
-  const double earlier = median_of({in_order_.begin(), in_order_.begin() + half});
-  const double later = median_of({in_order_.end() - half, in_order_.end()});
+  const double earlier = summarise({in_order_.begin(), in_order_.begin() + half}).median;
+  const double later = summarise({in_order_.end() - half, in_order_.end()}).median;
   return later / earlier - 1;
 }
 
 std::optional<Stop> StoppingRule::decide(Seconds spent) const {
   const std::size_t n = in_order_.size();
-  if (n >= std::max(options_.min_samples, fewest_for_interval) && precise()) return Stop::precision;
+  if (n >= fewest_for_interval && precise()) return Stop::precision;
   if (n >= options_.max_samples) return Stop::samples;
   if (n >= options_.fewest_in_budget && spent >= options_.point_budget_s) return Stop::budget;
   return std::nullopt;

@@ -13,7 +13,6 @@ namespace linkscope {
 /// The options of sampling that a plan sets (plan.schema.json).
 struct SamplingOptions {
   double precision = 0.01;  ///< asked distance of the 95 % interval's farther end from the median, relative
-  std::size_t min_samples = 6;  ///< at least six, fewer have no such interval
   std::size_t max_samples = 500;
   std::size_t fewest_in_budget = 3;  ///< taken however long they last
   Seconds point_budget_s = 2.0;      ///< wall time of the sampling, after the warm-up

@@ -2,6 +2,7 @@
 #include "measure/tuner.hpp"
 
 #include <algorithm>
+#include <optional>
 
 #include "base/error.hpp"
 
@@ -36,9 +37,12 @@ std::optional<std::vector<Tuned>> recall(const std::vector<MeasuredFlow>& flows,
   std::vector<Tuned> outcomes(flows.size());
   for (std::size_t i = 0; i < flows.size(); ++i) {
     if (!tunable(candidates[i])) continue;
-    const auto known = cache.find(flows[i].tuning_group, candidates[i]);
-    if (!known) return std::nullopt;
-    outcomes[i] = *known;
+    const std::string& group = flows[i].tuning_group;
+    const auto known = cache.find(group);
+    if (group.empty() || known == cache.end()) return std::nullopt;
+    outcomes[i] = known->second;
+    const auto& offered = candidates[i];
+    if (std::find(offered.begin(), offered.end(), outcomes[i].chosen) == offered.end()) return std::nullopt;
   }
   return outcomes;
 }
@@ -125,40 +129,26 @@ std::size_t run_trials(Sampler& sampler, const std::vector<MeasuredFlow>& flows,
 
 }  // namespace
 
-std::optional<Tuned> TuningCache::find(const std::string& group,
-                                       const std::vector<Setting>& candidates) const {
-  const auto found = outcomes_.find(group);
-  if (found == outcomes_.end()) return std::nullopt;
-  const bool offered =
-      std::find(candidates.begin(), candidates.end(), found->second.chosen) != candidates.end();
-  return offered ? std::optional(found->second) : std::nullopt;
-}
-
-void TuningCache::keep(const std::string& group, const Tuned& outcome) {
-  if (!group.empty()) outcomes_[group] = outcome;
-}
-
 std::vector<Tuned> tune(Sampler& sampler, const std::vector<MeasuredFlow>& flows, Seconds target,
                         TuningCache& cache, const Poll& poll) {
   Candidates candidates;
   for (const MeasuredFlow& flow : flows) candidates.push_back(flow.facts().candidates);
   if (std::none_of(candidates.begin(), candidates.end(), tunable)) return std::vector<Tuned>(flows.size());
-  if (auto known = recall(flows, candidates, cache)) {
+  std::optional<std::vector<Tuned>> outcomes = recall(flows, candidates, cache);
+  if (!outcomes) {
+    outcomes.emplace(flows.size());
+    const std::size_t best = run_trials(sampler, flows, candidates, target, poll, *outcomes);
     for (std::size_t i = 0; i < flows.size(); ++i) {
       if (!tunable(candidates[i])) continue;
-      flows[i].each_part([&](Transfer& part) { part.use((*known)[i].chosen); });
+      (*outcomes)[i].chosen = candidate(candidates[i], best);
+      cache[flows[i].tuning_group] = (*outcomes)[i];
     }
-    return *std::move(known);
   }
-  std::vector<Tuned> outcomes(flows.size());
-  const std::size_t best = run_trials(sampler, flows, candidates, target, poll, outcomes);
-  apply(flows, candidates, best);
   for (std::size_t i = 0; i < flows.size(); ++i) {
     if (!tunable(candidates[i])) continue;
-    outcomes[i].chosen = candidate(candidates[i], best);
-    cache.keep(flows[i].tuning_group, outcomes[i]);
+    flows[i].each_part([&](Transfer& part) { part.use((*outcomes)[i].chosen); });
   }
-  return outcomes;
+  return *std::move(outcomes);
 }
 
 }  // namespace linkscope

@@ -3,7 +3,6 @@
 
 #include <functional>
 #include <map>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -34,18 +33,8 @@ using Poll = std::function<std::vector<std::string>(const std::function<std::str
 /// The poll of a process that is alone.
 inline std::vector<std::string> own_word(const std::function<std::string()>& say) { return {say()}; }
 
-/// Outcomes of tuning passes by group, so that cases of one group tune once.
-class TuningCache {
- public:
-  /// The outcome of `group` if there is one whose choice is among `candidates`.
-  [[nodiscard]] std::optional<Tuned> find(const std::string& group,
-                                          const std::vector<Setting>& candidates) const;
-  /// Remembers an outcome; an empty group is nobody's and is not kept.
-  void keep(const std::string& group, const Tuned& outcome);
-
- private:
-  std::map<std::string, Tuned> outcomes_;
-};
+/// Outcomes of tuning passes by group, so that cases of one group tune once. An empty group is nobody's.
+using TuningCache = std::map<std::string, Tuned>;
 
 /// Gives every flow that has several candidates the best of them, and returns an outcome per flow.
 /// Trial c runs all flows of the case at once, each with its c-th candidate: one warm-up, then two runs of

@@ -6,6 +6,7 @@
 #include <set>
 
 #include "base/error.hpp"
+#include "measure/statistics.hpp"
 #include "run/fields.hpp"
 
 namespace linkscope {
@@ -134,10 +135,7 @@ void read_options(const Json& json, Plan& plan) {
   SamplingOptions& sampling = plan.sampling;
   sampling.precision = positive(fields, "precision", sampling.precision);
   if (sampling.precision >= 1) fields.reject("precision", "must be below 1 (0.01 is 1 %)");
-  sampling.min_samples = fields.count("min_samples", 6, sampling.min_samples);
-  sampling.max_samples = fields.count("max_samples", 6, sampling.max_samples);
-  if (sampling.max_samples < sampling.min_samples)
-    fields.reject("max_samples", "must not be below min_samples");
+  sampling.max_samples = fields.count("max_samples", fewest_for_interval, sampling.max_samples);
   sampling.point_budget_s = positive(fields, "point_budget_s", sampling.point_budget_s);
   sampling.min_sample_s = fields.number("min_sample_s", sampling.min_sample_s);
   if (sampling.min_sample_s < 0) fields.reject("min_sample_s", "must not be negative");
@@ -158,7 +156,7 @@ TuningCache read_tuned(Fields& fields) {
   TuningCache tuned;
   if (fields.find("tuned") == nullptr) return tuned;
   for (const auto& [group, setting] : fields.object("tuned").items())
-    tuned.keep(group, {read_setting(setting, "tuned '" + group + "'"), {}, {}});
+    tuned[group] = {read_setting(setting, "tuned '" + group + "'"), {}, {}};
   return tuned;
 }
 

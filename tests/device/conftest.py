@@ -41,7 +41,7 @@ def run(engine: Engine, tmp_path: Path) -> Runner:
     """Runs cases in one engine and returns their rows by id. Asserts that the engine ends well."""
 
     def run_cases(cases: list[Json]) -> dict[str, Json]:
-        options = {"max_samples": 8, "min_samples": 6, "point_budget_s": 0.2}
+        options = {"max_samples": 8, "point_budget_s": 0.2}
         plan = tmp_path / "plan.json"
         plan.write_text(json.dumps({"schema": 1, "options": options, "cases": cases}))
         ended = subprocess.run([engine.path, "run", plan], capture_output=True, text=True, timeout=300, check=False)

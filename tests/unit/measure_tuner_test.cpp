@@ -55,7 +55,7 @@ TEST(Tune, AGroupTunesOnce) {
 TEST(Tune, AGroupWhoseChoiceIsNotOfferedTunesAgain) {
   FakeGate gate;
   TuningCache cache;
-  cache.keep("g", {blocks(512), {}, {}});
+  cache["g"] = {blocks(512), {}, {}};
   const auto transfer = tunable();
   const std::vector<MeasuredFlow> flows{flow(*transfer, "g")};
   Sampler sampler(gate, flows, Regime{});
@@ -107,7 +107,7 @@ TEST(Tune, ACandidateThatGaveUpIsDiscardedHoweverFast) {
     TuningCache cache;
     const auto outcomes = tune(sampler, flows, 10e-6, cache);
     EXPECT_EQ(transfer->used, blocks(64)) << broken;
-    EXPECT_EQ(cache.find("g", transfer->facts().candidates)->chosen, blocks(64));
+    EXPECT_EQ(cache.at("g").chosen, blocks(64));
     ASSERT_EQ(outcomes.front().tried.size(), 2U) << "no rate of what did not happen";
     ASSERT_EQ(outcomes.front().discarded.size(), 1U);
     EXPECT_EQ(outcomes.front().discarded.front(),
