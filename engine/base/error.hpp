@@ -2,7 +2,6 @@
 #pragma once
 
 #include <algorithm>
-#include <source_location>
 #include <stdexcept>
 #include <string>
 
@@ -25,18 +24,15 @@ inline std::string one_line(std::string text) {
   return text;
 }
 
-/// One line saying what is wrong, and where it was noticed.
+/// One line saying what is wrong.
 class Error : public std::runtime_error {
  public:
-  Error(Fault fault, const std::string& what, std::source_location where = std::source_location::current())
-      : std::runtime_error(what), fault_(fault), where_(where) {}
+  Error(Fault fault, const std::string& what) : std::runtime_error(what), fault_(fault) {}
 
   [[nodiscard]] Fault fault() const noexcept { return fault_; }
-  [[nodiscard]] const std::source_location& where() const noexcept { return where_; }
 
  private:
   Fault fault_;
-  std::source_location where_;
 };
 
 }  // namespace linkscope

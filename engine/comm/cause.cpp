@@ -18,7 +18,7 @@ GroupError::GroupError(Fault fault, Causes causes)
     : Error(fault, words_of(causes)), causes_(std::make_shared<const Causes>(std::move(causes))) {}
 
 GroupError::GroupError(Fault fault, const Error& error)
-    : Error(fault, error.what(), error.where()), causes_(std::make_shared<const Causes>(causes_of(error))) {}
+    : Error(fault, error.what()), causes_(std::make_shared<const Causes>(causes_of(error))) {}
 
 Causes causes_of(const std::exception& error) {
   const auto* of_group = dynamic_cast<const GroupError*>(&error);

@@ -160,13 +160,13 @@ std::string XcclLibrary::note(std::optional<bool> multicast) const {
                             : ", no NVLink SHARP: the GPUs report no multicast [nvls-none]");
 }
 
-void XcclLibrary::check(Result result, const char* call, std::source_location where) const {
+void XcclLibrary::check(Result result, const char* call) const {
   if (result == Result::success) return;
   std::string what = std::string(call) + ": " + api_.get_error_string(result) + " (" +
                      std::to_string(static_cast<int>(result)) + ")";
   const char* last = api_.get_last_error == nullptr ? nullptr : api_.get_last_error(nullptr);
   if (last != nullptr && *last != '\0') what += std::string(": ") + last;
-  throw Error(Fault::broken, one_line(what), where);
+  throw Error(Fault::broken, one_line(what));
 }
 
 std::string version_text(int code) {

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <optional>
-#include <source_location>
 #include <string>
 #include <vector>
 
@@ -50,8 +49,7 @@ class XcclLibrary {
   [[nodiscard]] std::string note(std::optional<bool> multicast) const;
 
   /// Throws Error{broken} that names the call, unless `result` is success, with what the library says of it.
-  void check(Result result, const char* call,
-             std::source_location where = std::source_location::current()) const;
+  void check(Result result, const char* call) const;
 
  private:
   bool load(const std::string& file, std::string& tried);

@@ -29,12 +29,12 @@ std::string describe(gpuError_t status) {
   return std::string(gpuGetErrorString(status)) + " (" + std::to_string(static_cast<int>(status)) + ")";
 }
 
-void check(gpuError_t status, const char* call, std::source_location where) {
+void check(gpuError_t status, const char* call) {
   if (status == gpuSuccess) return;
   const std::string what = function_of(call) + ": " + describe(status);
   const bool lost = context_lost();
-  if (status == gpuErrorMemoryAllocation && !lost) throw Error(Fault::no_memory, what, where);
-  throw Error(lost ? Fault::fatal : Fault::broken, what, where);
+  if (status == gpuErrorMemoryAllocation && !lost) throw Error(Fault::no_memory, what);
+  throw Error(lost ? Fault::fatal : Fault::broken, what);
 }
 
 }  // namespace linkscope::gpu

@@ -1,7 +1,6 @@
 // check: turns a vendor status into an Error that names the call.
 #pragma once
 
-#include <source_location>
 #include <string>
 
 #include "backend/gpu/vendor.hpp"
@@ -14,7 +13,7 @@ std::string describe(gpuError_t status);
 
 /// Returns on success. Otherwise throws Error{no_memory} where an allocation failed, Error{fatal} where the
 /// device's context is lost (every later call fails alike), Error{broken} for the rest.
-void check(gpuError_t status, const char* call, std::source_location where = std::source_location::current());
+void check(gpuError_t status, const char* call);
 
 }  // namespace linkscope::gpu
 
