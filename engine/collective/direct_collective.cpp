@@ -39,7 +39,7 @@ Support supports(const Flow& flow) {
 
 std::unique_ptr<PreparedParts> DirectAssembler::operator()(const Flow& flow,
                                                            const std::vector<LocalPart>& own) const {
-  if (own.empty()) return std::make_unique<NoParts>();
+  if (own.empty()) return std::make_unique<PreparedParts>();
   return std::make_unique<DirectCommunicator>(gpus, mappings, retired, flow, own, stress);
 }
 

@@ -25,13 +25,6 @@ namespace {
 
 constexpr std::size_t most_at_once = std::size_t{1} << 18U;
 
-/// Milliseconds until `deadline`, rounded up, as poll takes them.
-int milliseconds_until(Deadline deadline) {
-  const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - std::chrono::steady_clock::now());
-  constexpr std::int64_t most = std::numeric_limits<int>::max();
-  return static_cast<int>(std::clamp<std::int64_t>(left.count(), 0, most));
-}
-
 /// Waits until `descriptor` is ready for `events`; false where the deadline passes first.
 bool wait_until_ready(int descriptor, short events, Deadline deadline) {
   pollfd one{descriptor, events, 0};
@@ -109,6 +102,12 @@ Addresses look_up(const std::string& host, const std::string& port, int flags, i
 }
 
 }  // namespace
+
+int milliseconds_until(Deadline deadline) {
+  const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - std::chrono::steady_clock::now());
+  constexpr std::int64_t most = std::numeric_limits<int>::max();
+  return static_cast<int>(std::clamp<std::int64_t>(left.count(), 0, most));
+}
 
 Address Address::parse(const std::string& text, const std::string& what) {
   const auto colon = text.rfind(':');

@@ -25,6 +25,9 @@ inline Deadline deadline_in(Seconds seconds) {
 
 inline bool has_passed(Deadline deadline) { return std::chrono::steady_clock::now() >= deadline; }
 
+/// Milliseconds until then, rounded up, as poll takes them.
+int milliseconds_until(Deadline deadline);
+
 /// The address at which a process listens.
 struct Address {
   std::string host;

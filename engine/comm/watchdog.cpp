@@ -1,14 +1,15 @@
 // A thread that polls for the ends of connections.
 #include "comm/watchdog.hpp"
 
+#include <poll.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
-#include <iterator>
 #include <utility>
+#include <vector>
 
 #include "base/error.hpp"
 
@@ -63,49 +64,34 @@ void Watchdog::wake() const {
 }
 
 void Watchdog::look() {
-  while (auto rest = next_rest()) {
-    sleep(*rest);
-    act(*rest);
-  }
-}
-
-/// None when there will be no other.
-std::optional<Watchdog::PollSet> Watchdog::next_rest() {
-  const std::scoped_lock lock(change_);
-  if (ending_) return std::nullopt;
-  PollSet rest{{{waker_.number(), POLLIN, 0}}, {}, -1};
-  for (const auto& [number, entry] : entries_) {
-    if (!entry.expires) {
-      rest.polled.push_back({entry.descriptor, POLLRDHUP, 0});
-      rest.numbers.push_back(number);
-      continue;
+  std::unique_lock lock(change_);
+  while (!ending_) {
+    std::vector<pollfd> polled{{waker_.number(), POLLIN, 0}};
+    std::vector<std::uint64_t> numbers;  // of the entries polled behind the waker
+    std::optional<Deadline> first;       // when the time of one that has ended is up
+    for (const auto& [number, entry] : entries_) {
+      if (entry.expires) {
+        first = first ? std::min(*first, *entry.expires) : *entry.expires;
+      } else {
+        polled.push_back({entry.descriptor, POLLRDHUP, 0});
+        numbers.push_back(number);
+      }
     }
-    const auto left = std::chrono::ceil<std::chrono::milliseconds>(*entry.expires - Deadline::clock::now());
-    const int wait = static_cast<int>(std::clamp<std::int64_t>(left.count(), 0, 1 << 30));
-    rest.milliseconds = rest.milliseconds < 0 ? wait : std::min(rest.milliseconds, wait);
-  }
-  return rest;
-}
-
-void Watchdog::sleep(PollSet& rest) const {
-  static_cast<void>(::poll(rest.polled.data(), rest.polled.size(), rest.milliseconds));
-  std::uint64_t count = 0;
-  static_cast<void>(::read(waker_.number(), &count, sizeof count));
-}
-
-/// Under the lock, so that what a reason refers to stays.
-void Watchdog::act(const PollSet& rest) {
-  const std::scoped_lock lock(change_);
-  for (std::size_t i = 0; i < rest.numbers.size(); ++i) {
-    const auto entry = entries_.find(rest.numbers[i]);
-    const bool ended = rest.polled[i + 1].revents != 0;
-    if (ended && entry != entries_.end()) entry->second.expires = deadline_in(entry->second.grace);
-  }
-  for (auto entry = entries_.begin(); entry != entries_.end();) {
-    const auto& [number, due] = *entry;
-    const bool is_due = due.expires && has_passed(*due.expires);
-    if (is_due) leave_(due.reason());
-    entry = is_due ? entries_.erase(entry) : std::next(entry);
+    lock.unlock();
+    static_cast<void>(::poll(polled.data(), polled.size(), first ? milliseconds_until(*first) : -1));
+    std::uint64_t count = 0;
+    static_cast<void>(::read(waker_.number(), &count, sizeof count));
+    lock.lock();  // so that what a reason refers to stays
+    for (std::size_t i = 0; i < numbers.size(); ++i) {
+      const auto entry = entries_.find(numbers[i]);
+      const bool ended = polled[i + 1].revents != 0;
+      if (ended && entry != entries_.end()) entry->second.expires = deadline_in(entry->second.grace);
+    }
+    std::erase_if(entries_, [&](const auto& one) {
+      const bool is_due = one.second.expires && has_passed(*one.second.expires);
+      if (is_due) leave_(one.second.reason());
+      return is_due;
+    });
   }
 }
 

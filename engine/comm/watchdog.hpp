@@ -1,8 +1,6 @@
 // Watchdog: makes sure that this process leaves when those it depends on are gone.
 #pragma once
 
-#include <poll.h>
-
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -11,7 +9,6 @@
 #include <optional>
 #include <string>
 #include <thread>
-#include <vector>
 
 #include "base/descriptor.hpp"
 #include "comm/socket.hpp"
@@ -49,19 +46,9 @@ class Watchdog {
     std::optional<Deadline> expires;
   };
 
-  /// The descriptors that the thread sleeps on.
-  struct PollSet {
-    std::vector<pollfd> polled;          ///< the waker first
-    std::vector<std::uint64_t> numbers;  ///< entries of the others
-    int milliseconds = -1;               ///< until the time of one that has ended is up; -1: of none
-  };
-
   Guard add(Watched entry);
   void wake() const;
   void look();
-  [[nodiscard]] std::optional<PollSet> next_rest();
-  void sleep(PollSet& rest) const;
-  void act(const PollSet& rest);
 
   Leave leave_;
   std::mutex change_;

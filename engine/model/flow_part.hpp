@@ -59,9 +59,13 @@ struct LocalPart {
 /// calls export_handles() once, gets what all others export, and calls import_handles().
 class PreparedParts {
  public:
+  /// No part, or one that knows no other process.
+  explicit PreparedParts(std::unique_ptr<Transfer> transfer = nullptr) : transfer_(std::move(transfer)) {}
   virtual ~PreparedParts() = default;
   /// One transfer for each own part, in order.
-  [[nodiscard]] virtual std::vector<Transfer*> transfers() const = 0;
+  [[nodiscard]] virtual std::vector<Transfer*> transfers() const {
+    return transfer_ ? std::vector{transfer_.get()} : std::vector<Transfer*>{};
+  }
   /// What the other processes must know (handles, addresses, identifiers); any bytes.
   [[nodiscard]] virtual std::string export_handles() { return {}; }
   /// `exports`: every process's, by rank. Reaches the others' memory, sets up communicators. Collective over all
@@ -70,22 +74,9 @@ class PreparedParts {
   /// Called once by all processes when the case has ended well: takes back, or keeps for later cases, what they have made
   /// together. Never called where an error has ended the case: the others may be gone, and must not be waited for.
   virtual void finish() {}
-};
-
-/// The one part of a flow that knows no other process.
-class SinglePart final : public PreparedParts {
- public:
-  explicit SinglePart(std::unique_ptr<Transfer> transfer) : transfer_(std::move(transfer)) {}
-  [[nodiscard]] std::vector<Transfer*> transfers() const override { return {transfer_.get()}; }
 
  private:
   std::unique_ptr<Transfer> transfer_;
-};
-
-/// A process that has no part in a flow.
-class NoParts final : public PreparedParts {
- public:
-  [[nodiscard]] std::vector<Transfer*> transfers() const override { return {}; }
 };
 
 }  // namespace linkscope

@@ -124,7 +124,7 @@ struct Method {
   [[nodiscard]] std::unique_ptr<PreparedParts> prepare_parts(const Flow& flow,
                                                              const std::vector<LocalPart>& own) const {
     if (assemble) return assemble(flow, own);
-    return std::make_unique<SinglePart>(prepare(flow, own.front().arenas));
+    return std::make_unique<PreparedParts>(prepare(flow, own.front().arenas));
   }
 };
 

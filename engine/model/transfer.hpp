@@ -191,9 +191,8 @@ class Gate {
   /// such device, in any order. Several processes put theirs together before they add.
   [[nodiscard]] virtual std::vector<Seconds> clock_errors() const { return {}; }
   /// How far apart two lanes' stamps of one moment can be: the two worst of clock_errors(), added. 0: one clock.
-  [[nodiscard]] virtual Seconds timeline_uncertainty() const { return two_worst(clock_errors()); }
-  /// The two worst of these errors, added.
-  [[nodiscard]] static Seconds two_worst(std::vector<Seconds> errors) {
+  [[nodiscard]] Seconds timeline_uncertainty() const {
+    std::vector<Seconds> errors = clock_errors();
     errors.resize(std::max<std::size_t>(errors.size(), 2), 0);
     std::sort(errors.rbegin(), errors.rend());
     return errors[0] + errors[1];

@@ -11,6 +11,7 @@
 #include <cstring>
 #include <ctime>
 #include <string>
+#include <utility>
 
 namespace linkscope {
 namespace {
@@ -40,10 +41,16 @@ std::string packed(const Json& value) {
   return bytes;
 }
 
-double rounded(double value) {
-  std::array<char, 40> text{};
-  std::snprintf(text.data(), text.size(), "%.9g", value);
-  return std::strtod(text.data(), nullptr);
+Json rounded(Json record) {
+  if (record.is_number_float()) {
+    std::array<char, 40> text{};
+    std::snprintf(text.data(), text.size(), "%.9g", record.get<double>());
+    return std::strtod(text.data(), nullptr);
+  }
+  if (record.is_structured()) {
+    for (Json& one : record) one = rounded(std::move(one));
+  }
+  return record;
 }
 
 RecordStream::RecordStream(int output, int diagnostics)

@@ -58,8 +58,9 @@ std::optional<Value> unpacked(const std::string& bytes) {
   }
 }
 
-/// Nine significant digits: more than any clock here resolves, half the text of a full double.
-double rounded(double value);
+/// Rounds the fractions in a record to nine significant digits: more than any clock here resolves, half the text of a full
+/// double.
+Json rounded(Json record);
 
 /// While it lives, what anyone else writes to `output` goes to `diagnostics`, and its own lines to where `output` led.
 /// NCCL and MPI print to standard output where their users ask for it, and a line of theirs would be a broken record.

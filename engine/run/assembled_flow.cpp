@@ -2,14 +2,13 @@
 #include "run/assembled_flow.hpp"
 
 #include <algorithm>
-#include <functional>
 #include <map>
 #include <string>
 #include <utility>
 
 #include "base/error.hpp"
 #include "model/pattern.hpp"
-#include "run/remote_transfer.hpp"
+#include "run/process_group_gate.hpp"
 
 namespace linkscope {
 namespace {
@@ -107,9 +106,9 @@ AssembledFlow FlowAssembler::assemble(const Flow& flow, const Regime& regime) {
     own = lease_arenas(flow, parts, regime, assembled);
   }
   // To assemble may be collective (the first flow of MPI starts MPI): not before all have their memory.
-  consensus_->collective_try([&] {
+  group_->collective_try([&] {
     if (own.empty() && method.reach() == Reach::process) {
-      assembled.local_parts = std::make_unique<NoParts>();
+      assembled.local_parts = std::make_unique<PreparedParts>();
       return;
     }
     try {
@@ -129,11 +128,11 @@ std::vector<LocalPart> FlowAssembler::lease_arenas(const Flow& flow, const std::
                                                    const Regime& regime, AssembledFlow& assembled) {
   std::vector<Arenas> arenas = lease_together(flow, parts, regime, assembled);
   std::vector<LocalPart> own;
-  consensus_->collective_try([&] {
+  group_->collective_try([&] {
     const Rotation rotation = rotation_of(flow, regime.cache);
     const Bytes usual = arena_bytes(rotation, method_of(flow).footprint(flow));
     for (std::size_t i = 0; i < parts.size(); ++i) {
-      if (parts[i].rank != consensus_->group().rank()) continue;
+      if (parts[i].rank != group_->rank()) continue;
       for (const PartEnd& end : part_ends) {
         const std::optional<Endpoint>& where = parts[i].*end.where;
         const Bytes bytes = parts[i].*end.bytes > 0 ? parts[i].*end.bytes : usual;
@@ -154,11 +153,10 @@ std::vector<LocalPart> FlowAssembler::lease_arenas(const Flow& flow, const std::
 /// as any process needs: caches, and so rotations, may differ.
 std::vector<Arenas> FlowAssembler::lease_together(const Flow& flow, const std::vector<FlowPart>& parts,
                                                   const Regime& regime, AssembledFlow& assembled) {
-  const ProcessGroup& group = consensus_->group();
   std::vector<Arenas> arenas(parts.size());
-  const std::vector<SharedArena> shared = shared_arenas(flow, parts, group, arenas);
+  const std::vector<SharedArena> shared = shared_arenas(flow, parts, *group_, arenas);
   if (shared.empty()) return arenas;
-  const std::vector<Json> needs = consensus_->allgather_json([&]() -> Json {
+  const std::vector<Json> needs = group_->allgather_json([&]() -> Json {
     const Rotation rotation = rotation_of(flow, regime.cache);
     const Bytes usual = arena_bytes(rotation, method_of(flow).footprint(flow));
     Json own = Json::array();
@@ -175,9 +173,8 @@ std::vector<Arenas> FlowAssembler::lease_together(const Flow& flow, const std::v
     Bytes most = 0;
     for (const Json& own : needs) most = std::max(most, own.at(i).get<Bytes>());
     if (most == 0) continue;
-    assembled.leases.push_back(pool_->acquire_together(
-        *shared[i].memory, shared[i].everywhere, group.rank(), most,
-        [&](const std::function<void()>& step) { consensus_->collective_try(step); }));
+    assembled.leases.push_back(
+        pool_->acquire_together(*shared[i].memory, shared[i].everywhere, most, *group_));
     if (shared[i].buffer != nullptr) *shared[i].buffer = &assembled.leases.back().buffer();
   }
   return arenas;
@@ -189,7 +186,7 @@ Json FlowAssembler::own_statements(const PreparedParts& local_parts) const {
   for (const Transfer* transfer : local_parts.transfers()) {
     const Support accepted = gate_->accepts(*transfer);
     if (!accepted) throw Error(Fault::unsupported, accepted.reason());
-    own.push_back(consensus_->group().size() == 1 ? Json() : statement_of(*transfer));
+    own.push_back(group_->size() == 1 ? Json() : statement_of(*transfer));
   }
   return own;
 }
@@ -198,8 +195,8 @@ Json FlowAssembler::own_statements(const PreparedParts& local_parts) const {
 void FlowAssembler::connect(const std::vector<FlowPart>& parts, AssembledFlow& assembled) {
   PreparedParts& local_parts = *assembled.local_parts;
   const std::vector<std::string> exports =
-      consensus_->allgather([&] { return local_parts.export_handles(); });
-  const std::vector<Json> statements = consensus_->allgather_json([&] {
+      group_->allgather_words([&] { return local_parts.export_handles(); });
+  const std::vector<Json> statements = group_->allgather_json([&] {
     local_parts.import_handles(exports);
     return own_statements(local_parts);
   });
@@ -208,7 +205,7 @@ void FlowAssembler::connect(const std::vector<FlowPart>& parts, AssembledFlow& a
   for (const FlowPart& part : parts) {
     const auto rank = static_cast<std::size_t>(part.rank);
     const std::size_t ordinal = next.at(rank)++;
-    if (part.rank == consensus_->group().rank()) {
+    if (part.rank == group_->rank()) {
       assembled.parts.push_back({here.at(ordinal), part.timing});
     } else {
       assembled.elsewhere.push_back(std::make_unique<RemoteTransfer>(statements[rank].at(ordinal)));

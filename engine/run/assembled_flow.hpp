@@ -4,11 +4,11 @@
 #include <memory>
 #include <vector>
 
+#include "comm/process_group.hpp"
 #include "measure/measured_flow.hpp"
 #include "model/flow_part.hpp"
 #include "run/binding.hpp"
 #include "run/buffer_pool.hpp"
-#include "run/consensus.hpp"
 
 namespace linkscope {
 
@@ -24,8 +24,8 @@ struct AssembledFlow {
 class FlowAssembler {
  public:
   /// All outlive it. `gate` is this process's own.
-  FlowAssembler(const Gate& gate, Consensus& consensus, BufferPool& pool)
-      : gate_(&gate), consensus_(&consensus), pool_(&pool) {}
+  FlowAssembler(const Gate& gate, ProcessGroup& group, BufferPool& pool)
+      : gate_(&gate), group_(&group), pool_(&pool) {}
 
   /// A collective call. Throws, alike in every process, what went wrong in any.
   [[nodiscard]] AssembledFlow assemble(const Flow& flow, const Regime& regime);
@@ -39,7 +39,7 @@ class FlowAssembler {
   [[nodiscard]] Json own_statements(const PreparedParts& local_parts) const;
 
   const Gate* gate_;
-  Consensus* consensus_;
+  ProcessGroup* group_;
   BufferPool* pool_;
 };
 

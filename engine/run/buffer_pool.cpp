@@ -35,16 +35,16 @@ BufferPool::Lease BufferPool::acquire(const Memory& memory, const Endpoint& wher
 }
 
 BufferPool::Lease BufferPool::acquire_together(const Memory& memory, const std::vector<Endpoint>& everywhere,
-                                               int rank, Bytes bytes, const CollectiveStep& in_all) {
+                                               Bytes bytes, ProcessGroup& group) {
   const Bytes size = rounded_up(bytes);
-  const Endpoint& own = everywhere.at(static_cast<std::size_t>(rank));
+  const Endpoint& own = everywhere.at(static_cast<std::size_t>(group.rank()));
   PooledBuffer* entry = find_free(own, everywhere, size);
   if (entry == nullptr) {
-    in_all([&] {
+    group.collective_try([&] {
       if (takes_host_memory_(own)) make_room(size);
     });
     std::unique_ptr<Buffer> buffer;
-    in_all([&] { buffer = memory.allocate(own, size); });
+    group.collective_try([&] { buffer = memory.allocate(own, size); });
     entry = &entries_.emplace_back(PooledBuffer{&memory, std::move(buffer), everywhere, 0, 0});
   }
   entry->last_use = ++uses_;

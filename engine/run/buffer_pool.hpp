@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/units.hpp"
+#include "comm/process_group.hpp"
 #include "model/buffer.hpp"
 #include "model/method.hpp"
 
@@ -15,9 +16,6 @@ namespace linkscope {
 
 /// Whether a buffer so placed takes host memory and counts against the pool's limit.
 using TakesHostMemory = std::function<bool(const Endpoint&)>;
-
-/// Carries out a step in every process; where it fails in any, all throw alike (Consensus::collective_try).
-using CollectiveStep = std::function<void(const std::function<void()>&)>;
 
 /// Hands out buffers; no two leases share one.
 ///
@@ -73,10 +71,10 @@ class BufferPool {
   /// Of `memory`, which is the one that `where` names and outlives the pool. Throws Error{no_memory} when it cannot be
   /// had.
   [[nodiscard]] Lease acquire(const Memory& memory, const Endpoint& where, Bytes bytes);
-  /// Returns the share of process `rank` in an arena that every process has, each at its place of `everywhere`. A collective
+  /// Returns this process's share in an arena that every process has, each at its place of `everywhere`. A collective
   /// call, which throws alike in all.
   [[nodiscard]] Lease acquire_together(const Memory& memory, const std::vector<Endpoint>& everywhere,
-                                       int rank, Bytes bytes, const CollectiveStep& in_all);
+                                       Bytes bytes, ProcessGroup& group);
   /// Frees every buffer that no lease holds, but for those that all processes free together.
   void evict_unused();
   /// Frees those that no lease holds: a collective call. False where there are none, alike in all processes.

@@ -94,18 +94,18 @@ Executor::Executor(const Backend& backend, Plan& plan, const Environment& enviro
     : backend_(&backend),
       out_(&out),
       cases_(&plan.cases),
-      consensus_(group),
-      group_gate_(*backend.gate, consensus_),
+      group_(&group),
+      group_gate_(*backend.gate, group),
       gate_(backend.gate.get()),
       pool_(host_limit(plan), takes_host_memory),
-      assembler_(*backend.gate, consensus_, pool_),
+      assembler_(*backend.gate, group, pool_),
       session_{plan.sampling, steady_seconds, environment.first_seed, plan.tuned} {
   bind_names(plan, backend);
   if (group.size() == 1) return;
   gate_ = &group_gate_;
   session_.now = [this] { return group_gate_.agreed_now(); };
-  session_.collective_try = [this](const std::function<void()>& step) { consensus_.collective_try(step); };
-  session_.poll = [this](const std::function<std::string()>& say) { return consensus_.allgather(say); };
+  session_.collective_try = [this](const std::function<void()>& step) { group_->collective_try(step); };
+  session_.poll = [this](const std::function<std::string()>& say) { return group_->allgather_words(say); };
 }
 
 Health Executor::run() {
@@ -144,14 +144,14 @@ Health Executor::run_case(const Case& wanted) {
 bool Executor::can_go_on(const std::exception& error) const {
   const auto* known = dynamic_cast<const Error*>(&error);
   if (known != nullptr && known->fault() == Fault::fatal) return false;
-  return consensus_.group().size() == 1 || dynamic_cast<const GroupError*>(&error) != nullptr;
+  return group_->size() == 1 || dynamic_cast<const GroupError*>(&error) != nullptr;
 }
 
 CaseResult Executor::measure(const Case& wanted) {
   const Regime& regime = wanted.regime;
-  consensus_.collective_try([&] {
+  group_->collective_try([&] {
     for (const Flow& flow : wanted.flows) {
-      Support support = supports(*backend_, consensus_.group(), flow);
+      Support support = supports(*backend_, *group_, flow);
       if (support) support = method_of(flow).supports_in(flow, wanted);
       if (!support) throw Error(Fault::unsupported, support.reason());
     }
@@ -177,7 +177,7 @@ CaseResult Executor::measure(const Case& wanted) {
   }
   // Other processes map this one's memory (IPC). All let go of it before any frees it: the pool frees in later cases,
   // each of which begins with a collective step, and after the last one the process ends.
-  consensus_.collective_try([&] {
+  group_->collective_try([&] {
     for (const AssembledFlow& flow : assembled) flow.local_parts->finish();
     assembled.clear();
   });
@@ -186,7 +186,7 @@ CaseResult Executor::measure(const Case& wanted) {
 
 /// By part, from the processes that have them: a collective call.
 std::vector<Breakdown> Executor::breakdown_of(const AssembledFlow& flow) {
-  const std::vector<Json> all = consensus_.allgather_json([&] {
+  const std::vector<Json> all = group_->allgather_json([&] {
     Json own = Json::object();
     for (std::size_t part = 0; part < flow.parts.size(); ++part) {
       const auto told = flow.parts[part].transfer->breakdown();

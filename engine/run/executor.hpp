@@ -4,13 +4,13 @@
 #include <exception>
 #include <vector>
 
+#include "comm/process_group.hpp"
 #include "measure/case_measurement.hpp"
 #include "model/backend.hpp"
 #include "record/json_lines.hpp"
 #include "run/assembled_flow.hpp"
 #include "run/binding.hpp"
 #include "run/buffer_pool.hpp"
-#include "run/consensus.hpp"
 #include "run/environment.hpp"
 #include "run/plan.hpp"
 #include "run/process_group_gate.hpp"
@@ -38,12 +38,12 @@ class Executor {
   [[nodiscard]] bool can_go_on(const std::exception& error) const;
   CaseResult measure(const Case& wanted);
   std::vector<Breakdown> breakdown_of(const AssembledFlow& flow);
-  [[nodiscard]] bool is_first() const { return consensus_.group().rank() == 0; }
+  [[nodiscard]] bool is_first() const { return group_->rank() == 0; }
 
   const Backend* backend_;
   JsonLines* out_;
   const std::vector<Case>* cases_;
-  Consensus consensus_;
+  ProcessGroup* group_;
   ProcessGroupGate group_gate_;
   Gate* gate_;  ///< the backend's own in a group of one
   BufferPool pool_;

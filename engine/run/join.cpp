@@ -13,7 +13,7 @@
 #include "backend/host/topology.hpp"
 #include "base/error.hpp"
 #include "comm/bootstrap.hpp"
-#include "run/consensus.hpp"
+#include "comm/process_group.hpp"
 #include "run/fields.hpp"
 #include "run/row.hpp"
 
@@ -177,7 +177,7 @@ Health work(ProcessGroup& group, const Assignment& assignment, const Environment
   std::optional<Plan> plan;
   std::optional<Backend> backend;
   std::optional<Executor> executor;
-  Consensus(group).collective_try([&] {
+  group.collective_try([&] {
     plan = parse_plan(assignment.plan);
     backend = factory.open(*plan, place_of(assignment));
     executor.emplace(*backend, *plan, environment, group, out);
@@ -210,7 +210,7 @@ Health run_rank(const Environment& environment, const EngineFactory& factory, Co
   const Watchdog::Guard supervised =
       watch.over(control.descriptor(), 0, [] { return std::string("the supervisor is gone"); });
   if (assignment.size == 1) {
-    SingleProcess alone;
+    ProcessGroup alone;
     return work(alone, assignment, environment, factory, out, [] {});
   }
   BootstrapOptions own = options(environment, factory.engine, assignment);

@@ -98,7 +98,7 @@ int run(const std::vector<std::string>& arguments, Offer offer) {
   Plan plan = parse_plan(read_file(arguments.front()));
   RecordStream out(STDOUT_FILENO, STDERR_FILENO);
   const Backend backend = open(offer, plan, environment, {});
-  SingleProcess group;
+  ProcessGroup group;
   return Executor(backend, plan, environment, group, out.lines()).run() == Health::sound ? success : lost;
 }
 

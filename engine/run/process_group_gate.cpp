@@ -7,9 +7,12 @@
 #include "base/error.hpp"
 #include "base/steady_clock.hpp"
 #include "comm/cause.hpp"
-#include "run/remote_transfer.hpp"
 
 namespace linkscope {
+
+LINKSCOPE_JSON(Interference, waited, apart, switches)
+LINKSCOPE_JSON(Span, start, end, idle, between, interference)
+
 namespace {
 
 /// From the last process's answer to the opening: the answers must have reached all by then.
@@ -24,21 +27,6 @@ std::vector<Json> or_lost(ProcessGroup& group, const Step& step) {
     if (group.size() == 1) throw;
     throw GroupError(Fault::fatal, error);
   }
-}
-
-/// A span on the common clock, and its place among all.
-Json json_of(const Span& span, std::size_t place, Seconds offset) {
-  const Interference& by = span.interference;
-  return {place,        span.start + offset, span.end + offset, span.idle + offset,
-          span.between, by.waited,           by.apart,          by.switches};
-}
-
-Span span_from(const Json& json) {
-  return {json[1].get<Seconds>(),
-          json[2].get<Seconds>(),
-          json[3].get<Seconds>(),
-          json[4].get<Seconds>(),
-          {json[5].get<Seconds>(), json[6].get<Seconds>(), json[7].get<std::uint64_t>()}};
 }
 
 bool elsewhere(const Transfer& transfer) { return dynamic_cast<const RemoteTransfer*>(&transfer) != nullptr; }
@@ -58,19 +46,18 @@ void ProcessGroupGate::hold(const std::vector<Lane>& lanes, Clock clock) {
     places_.push_back(place);
     own.push_back(lanes[place]);
   }
-  ProcessGroup& group = consensus_->group();
   const auto hold_own = [&]() -> Json {
     own_->hold(own, clock);
-    return steady_seconds() + group.clock_offset();
+    return steady_seconds() + group_->clock_offset();
   };
-  const std::vector<Json> ready = or_lost(group, [&] { return consensus_->allgather_json(hold_own); });
+  const std::vector<Json> ready = or_lost(*group_, [&] { return group_->allgather_json(hold_own); });
   Seconds last = 0;
   for (const Json& moment : ready) last = std::max(last, moment.get<Seconds>());
-  opening_ = last + notice - group.clock_offset();
+  opening_ = last + notice - group_->clock_offset();
 }
 
 void ProcessGroupGate::open() {
-  if (consensus_->group().size() > 1) {
+  if (group_->size() > 1) {
     while (steady_seconds() < opening_) {
     }
   }
@@ -78,29 +65,28 @@ void ProcessGroupGate::open() {
 }
 
 std::vector<Span> ProcessGroupGate::collect() {
-  ProcessGroup& group = consensus_->group();
   const auto collect_own = [&]() -> Json {
-    const std::vector<Span> spans = own_->collect();
-    Json told = Json::array();
-    for (std::size_t i = 0; i < spans.size(); ++i) {
-      told.push_back(json_of(spans[i], places_[i], group.clock_offset()));
+    std::vector<Span> spans = own_->collect();
+    for (Span& span : spans) {
+      for (Seconds* moment : {&span.start, &span.end, &span.idle}) *moment += group_->clock_offset();
     }
-    return {{"now", steady_seconds()}, {"spans", std::move(told)}, {"errors", own_errors()}};
+    return {{"now", steady_seconds()}, {"places", places_}, {"spans", spans}, {"errors", own_errors()}};
   };
-  const std::vector<Json> all = or_lost(group, [&] { return consensus_->allgather_json(collect_own); });
+  const std::vector<Json> all = or_lost(*group_, [&] { return group_->allgather_json(collect_own); });
   agreed_now_ = all.front()["now"].get<Seconds>();
   std::vector<Span> spans(lanes_);
   clock_errors_.clear();
   for (const Json& told : all) {
     for (const Json& error : told["errors"]) clock_errors_.push_back(error.get<Seconds>());
-    for (const Json& span : told["spans"]) spans.at(span[0].get<std::size_t>()) = span_from(span);
+    for (std::size_t i = 0; i < told["spans"].size(); ++i)
+      spans.at(told["places"].at(i).get<std::size_t>()) = told["spans"][i].get<Span>();
   }
   return spans;
 }
 
 /// This process's clocks against rank 0's: what its devices' are off its own, and its own with them.
 std::vector<Seconds> ProcessGroupGate::own_errors() const {
-  const Seconds between_hosts = consensus_->group().clock_uncertainty();
+  const Seconds between_hosts = group_->clock_uncertainty();
   std::vector<Seconds> errors = own_->clock_errors();
   for (Seconds& error : errors) error += between_hosts;
   errors.push_back(between_hosts);

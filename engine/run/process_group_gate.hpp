@@ -1,12 +1,36 @@
-// ProcessGroupGate: starts the lanes of several processes as one case.
+// ProcessGroupGate: starts the lanes of several processes as one case. RemoteTransfer: stands for a part elsewhere.
 #pragma once
 
+#include <string>
 #include <vector>
 
+#include "comm/process_group.hpp"
 #include "model/transfer.hpp"
-#include "run/consensus.hpp"
+#include "record/json_lines.hpp"
 
 namespace linkscope {
+
+LINKSCOPE_JSON(TransferFacts, operations, max_repeats, max_calls_in_batch, calls_in_a_row, min_sample_s,
+               accumulates, checks_starts, collective, touched_bytes, call_group, candidates, setting)
+
+/// What the measurement asks of a transfer, as the process that has it says; arming and checking are that process's.
+class RemoteTransfer final : public Transfer {
+ public:
+  /// `stated`: what that process's statement_of() the transfer gave.
+  explicit RemoteTransfer(const Json& stated) : notes_(stated.at("notes").get<std::vector<std::string>>()) {
+    own_facts() = stated.at("facts").get<TransferFacts>();
+  }
+
+  [[nodiscard]] std::vector<std::string> notes() const override { return notes_; }
+
+ private:
+  std::vector<std::string> notes_;
+};
+
+/// The facts of `transfer` and its remarks so far: what a RemoteTransfer must know of it.
+inline Json statement_of(const Transfer& transfer) {
+  return {{"facts", transfer.facts()}, {"notes", transfer.notes()}};
+}
 
 /// Every process calls it with the same lanes in the same order; each holds its own behind its gate. Once all have
 /// answered that theirs are held, each opens at an agreed moment of the common clock. Spans are exchanged, so
@@ -14,7 +38,7 @@ namespace linkscope {
 class ProcessGroupGate final : public Gate {
  public:
   /// Both outlive the gate.
-  ProcessGroupGate(Gate& own, Consensus& consensus) : own_(&own), consensus_(&consensus) {}
+  ProcessGroupGate(Gate& own, ProcessGroup& group) : own_(&own), group_(&group) {}
 
   [[nodiscard]] Support accepts(const Transfer& transfer) const override;
   void hold(const std::vector<Lane>& lanes, Clock clock) override;
@@ -33,7 +57,7 @@ class ProcessGroupGate final : public Gate {
   [[nodiscard]] std::vector<Seconds> own_errors() const;
 
   Gate* own_;
-  Consensus* consensus_;
+  ProcessGroup* group_;
   std::size_t lanes_ = 0;
   std::vector<std::size_t> places_;  ///< of this process's lanes among all
   Seconds opening_ = 0;              ///< on this process's clock

@@ -14,64 +14,31 @@ LINKSCOPE_TO_JSON(MethodTraits, stages, maps_members, by_mpi, by_xccl, by_python
 LINKSCOPE_TO_JSON(MemoryTraits, system_pages, huge_pages, migrates, registered, uncached, shareable,
                   plain_allocation, grained, by_library, collective_allocation)
 
+LINKSCOPE_TO_JSON(Stats, n, median, low, high, mean, min, p5, p95, p99, max)
+NLOHMANN_JSON_SERIALIZE_ENUM(Stop, {{Stop::precision, "precision"},
+                                    {Stop::budget, "budget"},
+                                    {Stop::samples, "samples"}})
+
 namespace {
 
-Json stats_json(const Stats& stats) {
-  return {{"n", stats.n},
-          {"median", rounded(stats.median)},
-          {"low", rounded(stats.low)},
-          {"high", rounded(stats.high)},
-          {"mean", rounded(stats.mean)},
-          {"min", rounded(stats.min)},
-          {"p5", rounded(stats.p5)},
-          {"p95", rounded(stats.p95)},
-          {"p99", rounded(stats.p99)},
-          {"max", rounded(stats.max)}};
-}
-
-Json setting_json(const Setting& setting) {
-  Json json = Json::object();
-  for (const auto& [name, value] : setting) json[name] = value;
-  return json;
-}
-
-Json breakdown_json(const Breakdown& breakdown) {
-  Json json{{"parts_s", Json::object()}, {"phases_s", Json::array()}};
-  for (const auto& [name, seconds] : breakdown.parts) json["parts_s"][name] = rounded(seconds);
-  for (const Seconds seconds : breakdown.phases) json["phases_s"].push_back(rounded(seconds));
-  return json;
-}
+Json setting_json(const Setting& setting) { return Json::object_t(setting.begin(), setting.end()); }
 
 Json flow_json(const FlowResult& flow) {
-  Json json{
-      {"repeats", flow.repeats}, {"operations", flow.operations}, {"seconds", stats_json(flow.seconds)}};
-  if (flow.gbps) json["gbps"] = stats_json(*flow.gbps);
-  for (const Seconds part : flow.parts_s) json["parts_s"].push_back(rounded(part));
-  for (const Breakdown& part : flow.breakdown) json["breakdown"].push_back(breakdown_json(part));
+  Json json{{"repeats", flow.repeats}, {"operations", flow.operations}, {"seconds", flow.seconds}};
+  if (flow.gbps) json["gbps"] = *flow.gbps;
+  if (!flow.parts_s.empty()) json["parts_s"] = flow.parts_s;
+  for (const Breakdown& part : flow.breakdown)
+    json["breakdown"].push_back({{"parts_s", part.parts}, {"phases_s", part.phases}});
   if (flow.touched_bytes > 0) json["touched_bytes"] = flow.touched_bytes;
   if (!flow.setting.empty()) json["setting"] = setting_json(flow.setting);
   for (const TriedSetting& trial : flow.tried) {
     Json tried = setting_json(trial.setting);
-    tried["gbps"] = rounded(trial.gbps);
+    tried["gbps"] = trial.gbps;
     json["tuned"].push_back(std::move(tried));
   }
   if (!flow.notes.empty()) json["notes"] = flow.notes;
-  Json samples = Json::array();
-  for (const Seconds sample : flow.samples_s) samples.push_back(rounded(sample));
-  json["samples_s"] = std::move(samples);
+  json["samples_s"] = flow.samples_s;
   return json;
-}
-
-const char* stop_word(Stop stop) {
-  switch (stop) {
-    case Stop::precision:
-      return "precision";
-    case Stop::budget:
-      return "budget";
-    case Stop::samples:
-      return "samples";
-  }
-  return "samples";
 }
 
 /// What did not count, and what the machine took from the CPU threads; nothing where there was nothing.
@@ -80,10 +47,8 @@ void add_interference(Json& row, const CaseResult& result) {
   if (result.kept_waiting > 0) row["discarded"]["run-queue"] = result.kept_waiting;
   const Interference& by = result.interference;
   if (by == Interference{} && result.stolen <= 0) return;
-  row["interference"] = {{"waited_s", rounded(by.waited)},
-                         {"apart_s", rounded(by.apart)},
-                         {"switches", by.switches},
-                         {"stolen_s", rounded(result.stolen)}};
+  row["interference"] = {
+      {"waited_s", by.waited}, {"apart_s", by.apart}, {"switches", by.switches}, {"stolen_s", result.stolen}};
 }
 
 Json row_head(const RowFrame& frame, const char* status) {
@@ -96,7 +61,7 @@ Json row_head(const RowFrame& frame, const char* status) {
 
 void add_times(Json& row, const RowFrame& frame) {
   row["started"] = rfc3339(frame.started);
-  row["elapsed_s"] = rounded(frame.elapsed);
+  row["elapsed_s"] = frame.elapsed;
 }
 
 /// Attributes are words in the model; those that read as whole numbers become numbers.
@@ -172,11 +137,10 @@ void add_causes(Json& record, const Causes& causes) {
 std::string engine_version() { return LINKSCOPE_VERSION; }
 
 Json hello_record(const Backend& backend) {
-  Json json{{"record", "hello"},
-            {"schema", schema_number},
-            {"version", engine_version()},
-            {"backend", backend.name}};
-  return json;
+  return {{"record", "hello"},
+          {"schema", schema_number},
+          {"version", engine_version()},
+          {"backend", backend.name}};
 }
 
 Json start_record(const std::string& id) { return {{"record", "start"}, {"id", id}}; }
@@ -189,15 +153,15 @@ Json ok_row(const RowFrame& frame, const CaseResult& result) {
   Json row = row_head(frame, "ok");
   for (const FlowResult& flow : result.flows) row["flows"].push_back(flow_json(flow));
   if (result.aggregate) {
-    row["aggregate"] = {{"gbps", stats_json(result.aggregate->gbps)},
-                        {"overlap", rounded(result.aggregate->overlap)},
-                        {"timeline_uncertainty_us", rounded(result.aggregate->timeline_uncertainty * 1e6)}};
+    row["aggregate"] = {{"gbps", result.aggregate->gbps},
+                        {"overlap", result.aggregate->overlap},
+                        {"timeline_uncertainty_us", result.aggregate->timeline_uncertainty * 1e6}};
   }
-  row["stopped"] = stop_word(result.stopped);
+  row["stopped"] = result.stopped;
   add_interference(row, result);
   row["verified"] = {{"passes", result.passes}, {"bytes", result.verified_bytes}};
   add_times(row, frame);
-  return row;
+  return rounded(std::move(row));
 }
 
 Json failure_row(const RowFrame& frame, FailureKind failure, const std::string& reason,
@@ -206,7 +170,7 @@ Json failure_row(const RowFrame& frame, FailureKind failure, const std::string& 
   row["reason"] = one_line(reason);
   if (failure == FailureKind::failed) add_causes(row, causes);
   add_times(row, frame);
-  return row;
+  return rounded(std::move(row));
 }
 
 Json error_record(const Error& error) {
@@ -221,10 +185,8 @@ Json step_failure_record(const std::string& reason) {
 }
 
 Json description_record(const Backend& backend) {
-  Json json{{"record", "description"},
-            {"schema", schema_number},
-            {"version", engine_version()},
-            {"backend", backend.name}};
+  Json json = hello_record(backend);
+  json["record"] = "description";
   if (!backend.problem.empty()) json["problem"] = one_line(backend.problem);
   auto versions = backend.versions;
   if (backend.further_versions) versions.merge(backend.further_versions());

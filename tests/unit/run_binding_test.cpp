@@ -81,7 +81,7 @@ Method ranks(int who, Quantity quantity = Quantity::bandwidth) {
     part.rank = who;
     return std::vector<FlowPart>{part};
   };
-  row.assemble = [](const Flow&, const std::vector<LocalPart>&) { return std::make_unique<NoParts>(); };
+  row.assemble = [](const Flow&, const std::vector<LocalPart>&) { return std::make_unique<PreparedParts>(); };
   return row;
 }
 

@@ -31,7 +31,7 @@ struct ExecutorTest : testing::Test {
     Plan plan = parse_plan(text + "]}");
     std::FILE* file = std::tmpfile();
     JsonLines out(fileno(file));
-    SingleProcess group;
+    ProcessGroup group;
     health = Executor(fakes.backend, plan, Environment{}, group, out).run();
     return lines_of(file);
   }

@@ -8,33 +8,30 @@
 #include <thread>
 
 #include "bootstrap_group.hpp"
+#include "comm/process_group.hpp"
 #include "fake_backend.hpp"
 #include "record_lines.hpp"
-#include "run/consensus.hpp"
 #include "run/executor.hpp"
 #include "run/process_group_gate.hpp"
-#include "run/remote_transfer.hpp"
 #include "thread_group.hpp"
 
 namespace linkscope {
 namespace {
 
-TEST(Consensus, EveryRankSeesEveryOutcomeInOrder) {
+TEST(Steps, EveryRankSeesEveryOutcomeInOrder) {
   in_group_of(3, [](ThreadGroup& group) {
-    Consensus consensus(group);
-    const auto outcomes = consensus.allgather_json([&]() -> Json { return group.rank() * 10; });
+    const auto outcomes = group.allgather_json([&]() -> Json { return group.rank() * 10; });
     EXPECT_EQ(outcomes, (std::vector<Json>{0, 10, 20}));
     const auto words =
-        consensus.allgather([&] { return std::string("\0\xFF", 2) + std::to_string(group.rank()); });
+        group.allgather_words([&] { return std::string("\0\xFF", 2) + std::to_string(group.rank()); });
     EXPECT_EQ(words[2], std::string("\0\xFF", 2) + "2") << "any bytes";
   });
 }
 
-TEST(Consensus, AFailureIsEverybodysAndNamesTheRank) {
+TEST(Steps, AFailureIsEverybodysAndNamesTheRank) {
   in_group_of(3, [](ThreadGroup& group) {
-    Consensus consensus(group);
     try {
-      consensus.collective_try([&] {
+      group.collective_try([&] {
         if (group.rank() == 1) throw Error(Fault::no_memory, "none left");
       });
       ADD_FAILURE() << "went on";
@@ -46,12 +43,11 @@ TEST(Consensus, AFailureIsEverybodysAndNamesTheRank) {
   });
 }
 
-TEST(Consensus, WhoFailedFirstIsNamedAndNotWhoFailedForItsSake) {
+TEST(Steps, WhoFailedFirstIsNamedAndNotWhoFailedForItsSake) {
   in_group_of(3, [&](ThreadGroup& group) {
     if (group.rank() == 2) group.offset = -60;  // a minute ago by rank 0's clock
-    Consensus consensus(group);
     try {
-      consensus.collective_try([&] {
+      group.collective_try([&] {
         if (group.rank() == 2) throw Error(Fault::broken, "the cable is out");
         throw Error(group.rank() == 0 ? Fault::fatal : Fault::broken, "the other end is gone");
       });
@@ -76,7 +72,7 @@ std::string failed_where_another_is_held_up(Seconds limit) {
     try {
       const auto group = rank == 0 ? std::make_unique<Bootstrap>(listener, own)
                                    : std::make_unique<Bootstrap>(Address{"127.0.0.1", listener.port()}, own);
-      Consensus(*group).collective_try(step);
+      group->collective_try(step);
     } catch (const Error& error) {
       EXPECT_EQ(error.fault(), Fault::fatal);
       return std::string(error.what());
@@ -91,7 +87,7 @@ std::string failed_where_another_is_held_up(Seconds limit) {
   return words;
 }
 
-TEST(Consensus, WhereAProcessIsHeldUpTheFailureThatMayBeWhyIsTold) {
+TEST(Steps, WhereAProcessIsHeldUpTheFailureThatMayBeWhyIsTold) {
   const std::string told =
       "rank 0 (host node0) failed: no such device; rank 1 (host node1) has not come within ";
   std::string words = failed_where_another_is_held_up(0.5);
@@ -100,7 +96,7 @@ TEST(Consensus, WhereAProcessIsHeldUpTheFailureThatMayBeWhyIsTold) {
   EXPECT_EQ(words.substr(0, told.size()), told);
 }
 
-TEST(Consensus, AFailureWithoutItsMomentIsOfAnotherBuild) {
+TEST(Steps, AFailureWithoutItsMomentIsOfAnotherBuild) {
   in_group_of(2, [](ThreadGroup& group) {
     if (group.rank() == 1) {
       std::string word;
@@ -109,7 +105,7 @@ TEST(Consensus, AFailureWithoutItsMomentIsOfAnotherBuild) {
       return;
     }
     try {
-      Consensus(group).collective_try([] {});
+      group.collective_try([] {});
       ADD_FAILURE() << "went on";
     } catch (const Error& error) {
       EXPECT_EQ(error.fault(), Fault::fatal);
@@ -119,11 +115,10 @@ TEST(Consensus, AFailureWithoutItsMomentIsOfAnotherBuild) {
   });
 }
 
-TEST(Consensus, ProcessesAtDifferentPlacesOfTheCodeAreOutOfStep) {
+TEST(Steps, ProcessesAtDifferentPlacesOfTheCodeAreOutOfStep) {
   const auto endings = in_group(members(2), [](Bootstrap& group) {
-    Consensus consensus(group);
-    if (group.rank() == 0) consensus.collective_try([] {});
-    if (group.rank() == 1) consensus.collective_try([] {});
+    if (group.rank() == 0) group.collective_try([] {});
+    if (group.rank() == 1) group.collective_try([] {});
   });
   for (const Ending& ending : endings) {
     EXPECT_EQ(ending.fault, Fault::fatal);
@@ -133,11 +128,10 @@ TEST(Consensus, ProcessesAtDifferentPlacesOfTheCodeAreOutOfStep) {
   }
 }
 
-TEST(Consensus, AGroupOfOneThrowsWhatTheStepThrew) {
-  SingleProcess group;
-  Consensus consensus(group);
+TEST(Steps, AGroupOfOneThrowsWhatTheStepThrew) {
+  ProcessGroup group;
   try {
-    consensus.collective_try([] { throw Error(Fault::mismatch, "wrong"); });
+    group.collective_try([] { throw Error(Fault::mismatch, "wrong"); });
     ADD_FAILURE() << "went on";
   } catch (const Error& error) {
     EXPECT_STREQ(error.what(), "wrong");
@@ -302,7 +296,7 @@ TEST(ExecutorOfSeveral, AGateThatBreaksOnOneRankEndsAll) {
 TEST(ExecutorOfSeveral, FewerProcessesThanAFlowNamesIsASkip) {
   Plan plan = parse_plan(R"({"schema":1,"options":{},"cases":[)" + two_ranks("a") + "]}");
   FakeParts fakes = fake_backend();
-  SingleProcess group;
+  ProcessGroup group;
   std::FILE* file = std::tmpfile();
   JsonLines out(fileno(file));
   Executor(fakes.backend, plan, Environment{}, group, out).run();
@@ -346,8 +340,7 @@ TEST(ProcessGroupGate, SpansOfAllRanksAreOnRankZerosClock) {
     group.offset = group.rank() == 1 ? -500 : 0;
     FakeGate own;
     own.now = group.rank() == 1 ? 1500 : 1000;
-    Consensus consensus(group);
-    ProcessGroupGate gate(own, consensus);
+    ProcessGroupGate gate(own, group);
     const std::vector<Span> spans = spans_of_one_lane_each(gate, own, group.rank());
     ASSERT_EQ(spans.size(), 2U);
     EXPECT_DOUBLE_EQ(spans[0].start, 1000);
@@ -361,8 +354,7 @@ TEST(ProcessGroupGate, ErrorsOfDevicesAndHostsAddUpOverAllRanks) {
     group.uncertainty = group.rank() == 1 ? 10e-6 : 0;
     FakeGate own;
     own.errors = group.rank() == 1 ? std::vector<Seconds>{1e-6, 3e-6} : std::vector<Seconds>{2e-6};
-    Consensus consensus(group);
-    ProcessGroupGate gate(own, consensus);
+    ProcessGroupGate gate(own, group);
     static_cast<void>(spans_of_one_lane_each(gate, own, group.rank()));
     EXPECT_DOUBLE_EQ(gate.timeline_uncertainty(), 13e-6 + 11e-6) << "two GPUs of rank 1";
   });

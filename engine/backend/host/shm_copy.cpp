@@ -254,7 +254,7 @@ std::vector<FlowPart> parts_of(const Flow& flow) {
 }
 
 std::unique_ptr<PreparedParts> assemble(const Flow& flow, const std::vector<LocalPart>& own) {
-  if (own.empty()) return std::make_unique<NoParts>();
+  if (own.empty()) return std::make_unique<PreparedParts>();
   const LocalPart& part = own.front();
   const Side side = part.index == 0 ? Side::source : Side::destination;
   const Endpoint& here = side == Side::source ? *flow.source : *flow.destination;

@@ -134,7 +134,7 @@ Method ipc_row(const std::shared_ptr<GpuContext>& context, const MethodSpec& spe
   row.parts = &drive_and_lend;
   row.assemble = [context, work, mappings = std::make_shared<IpcMappings>(context)](
                      const Flow& flow, const std::vector<LocalPart>& own) -> std::unique_ptr<PreparedParts> {
-    if (own.empty()) return std::make_unique<NoParts>();
+    if (own.empty()) return std::make_unique<PreparedParts>();
     const Arenas& arenas = own.front().arenas;
     if (own.front().index > 0) return std::make_unique<ExportedMemory>(*context, flow, arenas);
     return std::make_unique<ImportedCopy>(context, work, mappings, flow, arenas);

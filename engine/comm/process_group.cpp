@@ -1,5 +1,5 @@
 // Outcomes as CBOR, which takes any bytes: what a step gave, or what it threw.
-#include "run/consensus.hpp"
+#include "comm/process_group.hpp"
 
 #include <exception>
 #include <optional>
@@ -40,13 +40,13 @@ std::string named(const std::source_location& place) {
 
 }  // namespace
 
-std::vector<Json> Consensus::allgather_json(const std::function<Json()>& step, Place place) {
-  if (group_->size() == 1) return {step()};
+std::vector<Json> ProcessGroup::allgather_json(const std::function<Json()>& step, Place place) {
+  if (size() == 1) return {step()};
   std::vector<Json> values;
   Json own = attempt(step);
-  if (own.contains("fault")) own["at"] = steady_seconds() + group_->clock_offset();
+  if (own.contains("fault")) own["at"] = steady_seconds() + clock_offset();
   const Step at{named(place), own.value("what", std::string())};
-  const std::vector<std::string> words = group_->allgather(packed(own), at);
+  const std::vector<std::string> words = allgather(packed(own), at);
   std::optional<StepFailure> first;
   bool lost = false;
   for (std::size_t rank = 0; rank < words.size(); ++rank) {
@@ -55,7 +55,7 @@ std::vector<Json> Consensus::allgather_json(const std::function<Json()>& step, P
       values.push_back(std::move(outcome["value"]));
       continue;
     }
-    Cause cause{CauseKind::failed, {static_cast<int>(rank)}, group_->name_of(static_cast<int>(rank))};
+    Cause cause{CauseKind::failed, {static_cast<int>(rank)}, name_of(static_cast<int>(rank))};
     if (!outcome.contains("at")) {
       cause.words += " answers as an engine of another build does: build all from one version";
       throw GroupError(Fault::fatal, {cause});
@@ -70,15 +70,15 @@ std::vector<Json> Consensus::allgather_json(const std::function<Json()>& step, P
   return values;
 }
 
-std::vector<std::string> Consensus::allgather(const std::function<std::string()>& step, Place place) {
-  if (group_->size() == 1) return {step()};
+std::vector<std::string> ProcessGroup::allgather_words(const std::function<std::string()>& step,
+                                                       Place place) {
   std::vector<std::string> all;
   for (Json& word : allgather_json([&]() -> Json { return step(); }, place))
     all.push_back(std::move(word.get_ref<std::string&>()));
   return all;
 }
 
-void Consensus::collective_try(const std::function<void()>& step, Place place) {
+void ProcessGroup::collective_try(const std::function<void()>& step, Place place) {
   static_cast<void>(allgather_json(
       [&]() -> Json {
         step();
