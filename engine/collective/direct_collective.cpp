@@ -47,7 +47,8 @@ Method direct_collective(const DirectAssembler& assembler) {
   Method row{
       .spec = {"direct-collective",
                "collectives by kernels that load from and store to the other GPUs' memory, one on each GPU",
-               Quantity::bandwidth, direct_collective_traits},
+               Quantity::bandwidth,
+               {.maps_members = true}},
       .parameters = collective_parameters()};
   row.parameters.insert(row.parameters.end(),
                         {parameter::form, parameter::recorded, parameter::algorithm, parameter::blocks,

@@ -28,39 +28,38 @@ std::vector<std::string_view> split(std::string_view words) {
   return all;
 }
 
-std::string listed(std::string_view words) {
-  std::string text;
-  const std::vector<std::string_view> all = split(words);
-  for (std::size_t i = 0; i < all.size(); ++i)
-    text += (i == 0 ? "" : i + 1 == all.size() ? " or " : ", ") + std::string(all[i]);
-  return text;
+/// Returns each value that a plan may set, where there are a few: words, or two numbers.
+std::vector<std::string> few_values(const Parameter& parameter) {
+  std::vector<std::string> all;
+  if (parameter.kind == Parameter::Kind::word) {
+    for (const std::string_view word : split(parameter.words)) all.emplace_back(word);
+  } else if (parameter.most == parameter.least + 1) {
+    all = {std::to_string(parameter.least), std::to_string(parameter.most)};
+  }
+  return all;
 }
 
 /// From here on a largest number is no limit that a user meets, and is not listed.
 constexpr std::int64_t boundless = std::int64_t{1} << 32U;
 
 std::string values_of(const Parameter& parameter) {
-  if (parameter.kind == Parameter::Kind::word) return listed(parameter.words);
+  const std::vector<std::string> all = few_values(parameter);
   const std::string least = std::to_string(parameter.least);
-  if (parameter.most >= boundless) return "at least " + least;
-  return least + (parameter.most == parameter.least + 1 ? " or " : " to ") + std::to_string(parameter.most);
-}
-
-bool explains(std::string_view text, std::string_view value) {
-  const std::string entry = std::string(value) + ":";
-  return text.starts_with(entry) || text.find(" " + entry) != std::string_view::npos;
+  if (all.empty() && parameter.most >= boundless) return "at least " + least;
+  if (all.empty()) return least + " to " + std::to_string(parameter.most);
+  std::string text;
+  for (std::size_t i = 0; i < all.size(); ++i)
+    text += (i == 0 ? "" : i + 1 == all.size() ? " or " : ", ") + all[i];
+  return text;
 }
 
 /// Tells whether the text has an entry "value: meaning" for every value, so that a list would repeat them.
 bool explains_all(const Parameter& parameter) {
-  const bool is_word = parameter.kind == Parameter::Kind::word;
-  if (!is_word && parameter.most != parameter.least + 1) return false;
-  std::vector<std::string> values;
-  if (!is_word) values = {std::to_string(parameter.least), std::to_string(parameter.most)};
-  for (const std::string_view word : is_word ? split(parameter.words) : std::vector<std::string_view>{})
-    values.emplace_back(word);
-  return std::all_of(values.begin(), values.end(),
-                     [&](const std::string& value) { return explains(parameter.text, value); });
+  const std::vector<std::string> all = few_values(parameter);
+  return !all.empty() && std::all_of(all.begin(), all.end(), [&](const std::string& value) {
+    return parameter.text.starts_with(value + ":") ||
+           parameter.text.find(" " + value + ":") != std::string_view::npos;
+  });
 }
 
 }  // namespace

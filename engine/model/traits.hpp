@@ -74,21 +74,15 @@ inline constexpr MemoryTraits xccl_memory_traits{.home = Home::gpu, .by_library 
 /// Fine-grained and coarse-grained memory.
 inline constexpr MemoryTraits grained_traits{.plain_allocation = true, .grained = true};
 
-// Of methods that several backends carry out, and of others that Python plans by. All others stand in the method's own
+// Of methods that several files carry out, and of others that take several lines. All others stand in the method's own
 // spec.
 inline constexpr MethodTraits copy_engine_traits{.stages = true, .leaves_pages = true};
 inline constexpr MethodTraits kernel_traits{.by_kernel = true};
-inline constexpr MethodTraits exchange_traits{.by_kernel = true, .both_ways = true};
 /// A ring is linked and walked node by node, in random order, before it is timed.
 inline constexpr MethodTraits pointer_chase_traits{.dependent = true, .cpu_fill_gbps = 1.2};
-inline constexpr MethodTraits ipc_copy_traits{.maps_members = true};
-inline constexpr MethodTraits ipc_kernel_traits{.maps_members = true, .by_kernel = true};
-inline constexpr MethodTraits ping_pong_traits{.dependent = true};
 /// Page by page, or through the driver.
 inline constexpr MethodTraits allocation_traits{.host_gbps = 5, .gpu_gbps = 5};
 inline constexpr MethodTraits first_touch_traits{.host_gbps = 3, .gpu_gbps = 3};
-inline constexpr MethodTraits page_fault_traits{.migrates = true, .host_gbps = 5, .gpu_gbps = 5};
-inline constexpr MethodTraits prefetch_traits{.migrates = true, .host_gbps = 15, .gpu_gbps = 15};
 /// CPUs' stores fill host memory.
 inline constexpr MethodTraits mpi_traits{.stages = true,
                                          .by_mpi = true,
@@ -106,8 +100,5 @@ inline constexpr MethodTraits mpi_collective_traits{
 inline constexpr MethodTraits xccl_traits{.stages = true, .by_xccl = true};
 inline constexpr MethodTraits mpi_schedule_traits{
     .stages = true, .by_mpi = true, .schedules = true, .host_gbps = 1.5, .gpu_gbps = 20, .fill_gbps = 20};
-inline constexpr MethodTraits xccl_schedule_traits{.stages = true, .by_xccl = true, .schedules = true};
-inline constexpr MethodTraits direct_schedule_traits{.maps_members = true, .schedules = true};
-inline constexpr MethodTraits direct_collective_traits{.maps_members = true};
 
 }  // namespace linkscope

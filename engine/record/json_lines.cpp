@@ -16,13 +16,20 @@
 namespace linkscope {
 namespace {
 
-int copy_of(int descriptor) {
-  const int copy = ::fcntl(descriptor, F_DUPFD_CLOEXEC, 0);
-  if (copy < 0) throw WriteError(std::string("cannot write the results: ") + std::strerror(errno));
-  return copy;
+[[noreturn]] void fail() {
+  throw WriteError(std::string("cannot write the results: ") + std::strerror(errno));
 }
 
 }  // namespace
+
+JsonLines JsonLines::alone_at(int output, int diagnostics) {
+  Descriptor copy(::fcntl(output, F_DUPFD_CLOEXEC, 0));
+  if (copy.number() < 0) fail();
+  static_cast<void>(::dup2(diagnostics, output));
+  JsonLines lines(copy.number());
+  lines.own_ = std::move(copy);
+  return lines;
+}
 
 void JsonLines::write(const Json& record) {
   const std::string line = record.dump(-1, ' ', false, Json::error_handler_t::replace) + '\n';
@@ -30,7 +37,7 @@ void JsonLines::write(const Json& record) {
   while (written < line.size()) {
     const ssize_t count = ::write(descriptor_, line.data() + written, line.size() - written);
     if (count < 0 && errno == EINTR) continue;
-    if (count < 0) throw WriteError(std::string("cannot write the results: ") + std::strerror(errno));
+    if (count < 0) fail();
     written += static_cast<std::size_t>(count);
   }
 }
@@ -52,13 +59,6 @@ Json rounded(Json record) {
   }
   return record;
 }
-
-RecordStream::RecordStream(int output, int diagnostics)
-    : output_(output), records_(copy_of(output)), lines_(records_.number()) {
-  static_cast<void>(::dup2(diagnostics, output));
-}
-
-RecordStream::~RecordStream() { static_cast<void>(::dup2(records_.number(), output_)); }
 
 std::string rfc3339(std::chrono::system_clock::time_point when) {
   const auto whole = std::chrono::floor<std::chrono::seconds>(when);

@@ -21,10 +21,15 @@ class WriteError : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-/// Writes to a file descriptor that it does not own.
+/// Writes to a file descriptor.
 class JsonLines {
  public:
+  /// To one that another owns.
   explicit JsonLines(int descriptor) : descriptor_(descriptor) {}
+  /// To where `output` leads; what anyone else writes to `output` goes to `diagnostics` from then on. NCCL and MPI print to
+  /// standard output where their users ask for it, and a line of theirs would be a broken record. Throws WriteError with
+  /// the system's reason where `output` is closed.
+  static JsonLines alone_at(int output, int diagnostics);
 
   /// Writes `record` and a newline, without buffering: when it returns, the line has left the process.
   /// Throws WriteError with the system's reason. SIGPIPE must be ignored.
@@ -32,6 +37,7 @@ class JsonLines {
 
  private:
   int descriptor_;
+  Descriptor own_;
 };
 
 /// Define to_json(), and from_json() as well, of a struct with these members. The library's own macros do so for ordered
@@ -61,24 +67,6 @@ std::optional<Value> unpacked(const std::string& bytes) {
 /// Rounds the fractions in a record to nine significant digits: more than any clock here resolves, half the text of a full
 /// double.
 Json rounded(Json record);
-
-/// While it lives, what anyone else writes to `output` goes to `diagnostics`, and its own lines to where `output` led.
-/// NCCL and MPI print to standard output where their users ask for it, and a line of theirs would be a broken record.
-class RecordStream {
- public:
-  /// Throws WriteError with the system's reason where `output` is closed.
-  RecordStream(int output, int diagnostics);
-  ~RecordStream();
-  RecordStream(const RecordStream&) = delete;
-  RecordStream& operator=(const RecordStream&) = delete;
-
-  [[nodiscard]] JsonLines& lines() { return lines_; }
-
- private:
-  int output_;
-  Descriptor records_;  ///< where `output` led
-  JsonLines lines_;
-};
 
 /// RFC 3339 in UTC with milliseconds: "2026-01-31T08:15:00.250Z".
 std::string rfc3339(std::chrono::system_clock::time_point when);

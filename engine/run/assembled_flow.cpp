@@ -90,128 +90,145 @@ std::vector<SharedArena> shared_arenas(const Flow& flow, const std::vector<FlowP
   return all;
 }
 
-}  // namespace
+/// Makes a flow ready, together with the other processes of the run.
+class FlowAssembler {
+ public:
+  FlowAssembler(const Gate& gate, ProcessGroup& group, BufferPool& pool)
+      : gate_(&gate), group_(&group), pool_(&pool) {}
 
-AssembledFlow FlowAssembler::assemble(const Flow& flow, const Regime& regime) {
-  const Method& method = method_of(flow);
-  const std::vector<FlowPart> parts = method.parts_of(flow);
-  AssembledFlow assembled;
-  std::vector<LocalPart> own;
-  try {
-    own = lease_arenas(flow, parts, regime, assembled);
-  } catch (const Error& error) {
-    assembled.leases.clear();
-    // All processes catch the same failure here, and have the same to evict.
-    if (error.fault() != Fault::no_memory || !pool_->evict_together()) throw;
-    own = lease_arenas(flow, parts, regime, assembled);
-  }
-  // To assemble may be collective (the first flow of MPI starts MPI): not before all have their memory.
-  group_->collective_try([&] {
-    if (own.empty() && method.reach() == Reach::process) {
-      assembled.local_parts = std::make_unique<PreparedParts>();
-      return;
-    }
+  AssembledFlow assemble(const Flow& flow, const Regime& regime) {
+    const Method& method = method_of(flow);
+    const std::vector<FlowPart> parts = method.parts_of(flow);
+    AssembledFlow assembled;
+    std::vector<LocalPart> own;
     try {
-      assembled.local_parts = method.prepare_parts(flow, own);
+      own = lease_arenas(flow, parts, regime, assembled);
     } catch (const Error& error) {
-      if (error.fault() != Fault::no_memory) throw;
-      pool_->evict_unused();  // what earlier cases left there may be in the way
-      assembled.local_parts = method.prepare_parts(flow, own);
+      assembled.leases.clear();
+      // All processes catch the same failure here, and have the same to evict.
+      if (error.fault() != Fault::no_memory || !pool_->evict_together()) throw;
+      own = lease_arenas(flow, parts, regime, assembled);
     }
-  });
-  connect(parts, assembled);
-  return assembled;
-}
-
-/// Returns the parts of this process with their memory. A collective call.
-std::vector<LocalPart> FlowAssembler::lease_arenas(const Flow& flow, const std::vector<FlowPart>& parts,
-                                                   const Regime& regime, AssembledFlow& assembled) {
-  std::vector<Arenas> arenas = lease_together(flow, parts, regime, assembled);
-  std::vector<LocalPart> own;
-  group_->collective_try([&] {
-    const Rotation rotation = rotation_of(flow, regime.cache);
-    const Bytes usual = arena_bytes(rotation, method_of(flow).footprint(flow));
-    for (std::size_t i = 0; i < parts.size(); ++i) {
-      if (parts[i].rank != group_->rank()) continue;
-      for (const PartEnd& end : part_ends) {
-        const std::optional<Endpoint>& where = parts[i].*end.where;
-        const Bytes bytes = parts[i].*end.bytes > 0 ? parts[i].*end.bytes : usual;
-        if (!where || bytes == 0 || arenas[i].*end.buffer != nullptr) continue;
-        if (bytes > largest_flow)
-          throw Error(Fault::no_memory, format_bytes(bytes) + " are more than any machine holds");
-        assembled.leases.push_back(pool_->acquire(memory_of(flow, *where), *where, bytes));
-        arenas[i].*end.buffer = &assembled.leases.back().buffer();
+    // To assemble may be collective (the first flow of MPI starts MPI): not before all have their memory.
+    group_->collective_try([&] {
+      if (own.empty() && method.reach() == Reach::process) {
+        assembled.local_parts = std::make_unique<PreparedParts>();
+        return;
       }
-      arenas[i].rotation = rotation;
-      own.push_back({i, arenas[i], regime});
-    }
-  });
-  return own;
-}
+      try {
+        assembled.local_parts = method.prepare_parts(flow, own);
+      } catch (const Error& error) {
+        if (error.fault() != Fault::no_memory) throw;
+        pool_->evict_unused();  // what earlier cases left there may be in the way
+        assembled.local_parts = method.prepare_parts(flow, own);
+      }
+    });
+    connect(parts, assembled);
+    return assembled;
+  }
 
-/// Leases the arenas in memory that all processes allocate together, and returns this process's, by part. They are as large
-/// as any process needs: caches, and so rotations, may differ.
-std::vector<Arenas> FlowAssembler::lease_together(const Flow& flow, const std::vector<FlowPart>& parts,
-                                                  const Regime& regime, AssembledFlow& assembled) {
-  std::vector<Arenas> arenas(parts.size());
-  const std::vector<SharedArena> shared = shared_arenas(flow, parts, *group_, arenas);
-  if (shared.empty()) return arenas;
-  const std::vector<Json> needs = group_->allgather_json([&]() -> Json {
-    const Rotation rotation = rotation_of(flow, regime.cache);
-    const Bytes usual = arena_bytes(rotation, method_of(flow).footprint(flow));
-    Json own = Json::array();
-    for (const SharedArena& arena : shared) {
+ private:
+  /// Returns the parts of this process with their memory. A collective call.
+  [[nodiscard]] std::vector<LocalPart> lease_arenas(const Flow& flow, const std::vector<FlowPart>& parts,
+                                                    const Regime& regime, AssembledFlow& assembled) {
+    std::vector<Arenas> arenas = lease_together(flow, parts, regime, assembled);
+    std::vector<LocalPart> own;
+    group_->collective_try([&] {
+      const Rotation rotation = rotation_of(flow, regime.cache);
+      const Bytes usual = arena_bytes(rotation, method_of(flow).footprint(flow));
+      for (std::size_t i = 0; i < parts.size(); ++i) {
+        if (parts[i].rank != group_->rank()) continue;
+        for (const PartEnd& end : part_ends) {
+          const std::optional<Endpoint>& where = parts[i].*end.where;
+          const Bytes bytes = parts[i].*end.bytes > 0 ? parts[i].*end.bytes : usual;
+          if (!where || bytes == 0 || arenas[i].*end.buffer != nullptr) continue;
+          if (bytes > largest_flow)
+            throw Error(Fault::no_memory, format_bytes(bytes) + " are more than any machine holds");
+          assembled.leases.push_back(pool_->acquire(memory_of(flow, *where), *where, bytes));
+          arenas[i].*end.buffer = assembled.leases.back().get();
+        }
+        arenas[i].rotation = rotation;
+        own.push_back({i, arenas[i], regime});
+      }
+    });
+    return own;
+  }
+
+  /// Leases the arenas in memory that all processes allocate together, and returns this process's, by part. They are as large
+  /// as any process needs: caches, and so rotations, may differ.
+  [[nodiscard]] std::vector<Arenas> lease_together(const Flow& flow, const std::vector<FlowPart>& parts,
+                                                   const Regime& regime, AssembledFlow& assembled) {
+    std::vector<Arenas> arenas(parts.size());
+    const std::vector<SharedArena> shared = shared_arenas(flow, parts, *group_, arenas);
+    if (shared.empty()) return arenas;
+    const std::vector<Json> needs = group_->allgather_json([&]() -> Json {
+      const Rotation rotation = rotation_of(flow, regime.cache);
+      const Bytes usual = arena_bytes(rotation, method_of(flow).footprint(flow));
+      Json own = Json::array();
+      for (const SharedArena& arena : shared) {
+        Bytes most = 0;
+        for (const Bytes need : arena.needs) most = std::max(most, need > 0 ? need : usual);
+        if (most > largest_flow)
+          throw Error(Fault::no_memory, format_bytes(most) + " are more than any machine holds");
+        own.push_back(most);
+      }
+      return own;
+    });
+    for (std::size_t i = 0; i < shared.size(); ++i) {
       Bytes most = 0;
-      for (const Bytes need : arena.needs) most = std::max(most, need > 0 ? need : usual);
-      if (most > largest_flow)
-        throw Error(Fault::no_memory, format_bytes(most) + " are more than any machine holds");
-      own.push_back(most);
+      for (const Json& own : needs) most = std::max(most, own.at(i).get<Bytes>());
+      if (most == 0) continue;
+      assembled.leases.push_back(
+          pool_->acquire_together(*shared[i].memory, shared[i].everywhere, most, *group_));
+      if (shared[i].buffer != nullptr) *shared[i].buffer = assembled.leases.back().get();
+    }
+    return arenas;
+  }
+
+  /// What the other processes must know of this one's parts, in order; nothing where there are no others.
+  [[nodiscard]] Json own_statements(const PreparedParts& local_parts) const {
+    Json own = Json::array();
+    for (const Transfer* transfer : local_parts.transfers()) {
+      const Support accepted = gate_->accepts(*transfer);
+      if (!accepted) throw Error(Fault::unsupported, accepted.reason());
+      own.push_back(group_->size() == 1 ? Json() : statement_of(*transfer));
     }
     return own;
-  });
-  for (std::size_t i = 0; i < shared.size(); ++i) {
-    Bytes most = 0;
-    for (const Json& own : needs) most = std::max(most, own.at(i).get<Bytes>());
-    if (most == 0) continue;
-    assembled.leases.push_back(
-        pool_->acquire_together(*shared[i].memory, shared[i].everywhere, most, *group_));
-    if (shared[i].buffer != nullptr) *shared[i].buffer = &assembled.leases.back().buffer();
   }
-  return arenas;
-}
 
-/// What the other processes must know of this one's parts, in order; nothing where there are no others.
-Json FlowAssembler::own_statements(const PreparedParts& local_parts) const {
-  Json own = Json::array();
-  for (const Transfer* transfer : local_parts.transfers()) {
-    const Support accepted = gate_->accepts(*transfer);
-    if (!accepted) throw Error(Fault::unsupported, accepted.reason());
-    own.push_back(group_->size() == 1 ? Json() : statement_of(*transfer));
-  }
-  return own;
-}
-
-/// Lets the processes know of one another's parts, and stands in for those that are elsewhere.
-void FlowAssembler::connect(const std::vector<FlowPart>& parts, AssembledFlow& assembled) {
-  PreparedParts& local_parts = *assembled.local_parts;
-  const std::vector<std::string> exports =
-      group_->allgather_words([&] { return local_parts.export_handles(); });
-  const std::vector<Json> statements = group_->allgather_json([&] {
-    local_parts.import_handles(exports);
-    return own_statements(local_parts);
-  });
-  const std::vector<Transfer*> here = local_parts.transfers();
-  std::vector<std::size_t> next(statements.size(), 0);  // part of each process
-  for (const FlowPart& part : parts) {
-    const auto rank = static_cast<std::size_t>(part.rank);
-    const std::size_t ordinal = next.at(rank)++;
-    if (part.rank == group_->rank()) {
-      assembled.parts.push_back({here.at(ordinal), part.timing});
-    } else {
-      assembled.elsewhere.push_back(std::make_unique<RemoteTransfer>(statements[rank].at(ordinal)));
-      assembled.parts.push_back({assembled.elsewhere.back().get(), part.timing});
+  /// Lets the processes know of one another's parts, and stands in for those that are elsewhere.
+  void connect(const std::vector<FlowPart>& parts, AssembledFlow& assembled) {
+    PreparedParts& local_parts = *assembled.local_parts;
+    const std::vector<std::string> exports =
+        group_->allgather_words([&] { return local_parts.export_handles(); });
+    const std::vector<Json> statements = group_->allgather_json([&] {
+      local_parts.import_handles(exports);
+      return own_statements(local_parts);
+    });
+    const std::vector<Transfer*> here = local_parts.transfers();
+    std::vector<std::size_t> next(statements.size(), 0);  // part of each process
+    for (const FlowPart& part : parts) {
+      const auto rank = static_cast<std::size_t>(part.rank);
+      const std::size_t ordinal = next.at(rank)++;
+      if (part.rank == group_->rank()) {
+        assembled.parts.push_back({here.at(ordinal), part.timing});
+      } else {
+        assembled.elsewhere.push_back(std::make_unique<RemoteTransfer>(statements[rank].at(ordinal)));
+        assembled.parts.push_back({assembled.elsewhere.back().get(), part.timing});
+      }
     }
   }
+
+  const Gate* gate_;
+  ProcessGroup* group_;
+  BufferPool* pool_;
+};
+
+}  // namespace
+
+AssembledFlow assemble(const Flow& flow, const Regime& regime, const Gate& gate, ProcessGroup& group,
+                       BufferPool& pool) {
+  return FlowAssembler(gate, group, pool).assemble(flow, regime);
 }
 
 bool repeats_one_slot(const Flow& flow, Cache cache) {

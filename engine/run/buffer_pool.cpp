@@ -20,10 +20,9 @@ Bytes rounded_up(Bytes bytes) {
   return round_up(bytes, granularity);
 }
 
-}  // namespace
+bool takes_host_memory(const Endpoint& where) { return where.device.kind == DeviceKind::numa; }
 
-BufferPool::BufferPool(Bytes host_limit, TakesHostMemory takes_host_memory)
-    : host_limit_(host_limit), takes_host_memory_(std::move(takes_host_memory)) {}
+}  // namespace
 
 BufferPool::Lease BufferPool::acquire(const Memory& memory, const Endpoint& where, Bytes bytes) {
   const Bytes size = rounded_up(bytes);
@@ -31,7 +30,7 @@ BufferPool::Lease BufferPool::acquire(const Memory& memory, const Endpoint& wher
   PooledBuffer* entry = find_free(where, {}, size);
   if (entry == nullptr) entry = &allocate(memory, where, size);
   entry->last_use = ++uses_;
-  return Lease(*entry);
+  return entry->buffer;
 }
 
 BufferPool::Lease BufferPool::acquire_together(const Memory& memory, const std::vector<Endpoint>& everywhere,
@@ -41,14 +40,14 @@ BufferPool::Lease BufferPool::acquire_together(const Memory& memory, const std::
   PooledBuffer* entry = find_free(own, everywhere, size);
   if (entry == nullptr) {
     group.collective_try([&] {
-      if (takes_host_memory_(own)) make_room(size);
+      if (takes_host_memory(own)) make_room(size);
     });
     std::unique_ptr<Buffer> buffer;
     group.collective_try([&] { buffer = memory.allocate(own, size); });
-    entry = &entries_.emplace_back(PooledBuffer{&memory, std::move(buffer), everywhere, 0, 0});
+    entry = &entries_.emplace_back(PooledBuffer{&memory, std::move(buffer), everywhere});
   }
   entry->last_use = ++uses_;
-  return Lease(*entry);
+  return entry->buffer;
 }
 
 void BufferPool::evict_used_up() {
@@ -65,7 +64,7 @@ void BufferPool::evict_unused() {
 bool BufferPool::evict_together() {
   const std::size_t before = entries_.size();
   for (auto entry = entries_.begin(); entry != entries_.end();) {
-    const bool goes = entry->leases == 0 && !entry->everywhere.empty();
+    const bool goes = !entry->is_leased() && !entry->everywhere.empty();
     entry = goes ? entries_.erase(entry) : std::next(entry);
   }
   return entries_.size() < before;
@@ -74,7 +73,7 @@ bool BufferPool::evict_together() {
 Bytes BufferPool::host_bytes() const {
   Bytes sum = 0;
   for (const PooledBuffer& entry : entries_) {
-    if (takes_host_memory_(entry.buffer->where())) sum += entry.buffer->bytes();
+    if (takes_host_memory(entry.buffer->where())) sum += entry.buffer->bytes();
   }
   return sum;
 }
@@ -84,7 +83,7 @@ BufferPool::PooledBuffer* BufferPool::find_free(const Endpoint& where,
   PooledBuffer* best = nullptr;
   for (PooledBuffer& entry : entries_) {
     const Bytes has = entry.buffer->bytes();
-    if (entry.leases > 0 || entry.buffer->where() != where || entry.everywhere != everywhere) continue;
+    if (entry.is_leased() || entry.buffer->where() != where || entry.everywhere != everywhere) continue;
     if (has < bytes || has > most_oversize * bytes) continue;
     if (best == nullptr || has < best->buffer->bytes()) best = &entry;
   }
@@ -96,7 +95,7 @@ void BufferPool::make_room(Bytes bytes) {
   while (host_bytes() + bytes > host_limit_) {
     auto oldest = entries_.end();
     for (auto entry = entries_.begin(); entry != entries_.end(); ++entry) {
-      if (!entry->is_unused_here() || !takes_host_memory_(entry->buffer->where())) continue;
+      if (!entry->is_unused_here() || !takes_host_memory(entry->buffer->where())) continue;
       if (oldest == entries_.end() || entry->last_use < oldest->last_use) oldest = entry;
     }
     if (oldest == entries_.end()) {
@@ -108,7 +107,7 @@ void BufferPool::make_room(Bytes bytes) {
 }
 
 BufferPool::PooledBuffer& BufferPool::allocate(const Memory& memory, const Endpoint& where, Bytes bytes) {
-  if (takes_host_memory_(where)) make_room(bytes);
+  if (takes_host_memory(where)) make_room(bytes);
   std::unique_ptr<Buffer> buffer;
   try {
     buffer = memory.allocate(where, bytes);
@@ -117,7 +116,7 @@ BufferPool::PooledBuffer& BufferPool::allocate(const Memory& memory, const Endpo
     evict_unused();
     buffer = memory.allocate(where, bytes);
   }
-  return entries_.emplace_back(PooledBuffer{&memory, std::move(buffer), {}, 0, 0});
+  return entries_.emplace_back(PooledBuffer{&memory, std::move(buffer), {}});
 }
 
 }  // namespace linkscope

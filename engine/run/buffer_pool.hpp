@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <list>
 #include <memory>
 #include <vector>
@@ -13,9 +12,6 @@
 #include "model/method.hpp"
 
 namespace linkscope {
-
-/// Whether a buffer so placed takes host memory and counts against the pool's limit.
-using TakesHostMemory = std::function<bool(const Endpoint&)>;
 
 /// Hands out buffers; no two leases share one.
 ///
@@ -39,34 +35,20 @@ using TakesHostMemory = std::function<bool(const Endpoint&)>;
 class BufferPool {
   struct PooledBuffer {
     const Memory* memory;
-    std::unique_ptr<Buffer> buffer;
+    std::shared_ptr<Buffer> buffer;
     std::vector<Endpoint>
         everywhere;  ///< of memory that all allocate together: where each process has it, by rank
     std::uint64_t last_use = 0;
-    int leases = 0;
-    [[nodiscard]] bool is_unused_here() const { return leases == 0 && everywhere.empty(); }
+    [[nodiscard]] bool is_leased() const { return buffer.use_count() > 1; }
+    [[nodiscard]] bool is_unused_here() const { return !is_leased() && everywhere.empty(); }
   };
 
  public:
-  /// Returns its buffer to the pool when it goes. The pool outlives its leases.
-  class Lease {
-   public:
-    explicit Lease(PooledBuffer& entry) : entry_(&entry) { ++entry_->leases; }
-    ~Lease() {
-      if (entry_ != nullptr) --entry_->leases;
-    }
-    Lease(Lease&& other) noexcept : entry_(other.entry_) { other.entry_ = nullptr; }
-    Lease(const Lease&) = delete;
-    Lease& operator=(const Lease&) = delete;
-    Lease& operator=(Lease&&) = delete;
-    [[nodiscard]] Buffer& buffer() const { return *entry_->buffer; }
+  /// Its buffer is the pool's again when it goes.
+  using Lease = std::shared_ptr<Buffer>;
 
-   private:
-    PooledBuffer* entry_;
-  };
-
-  /// `host_limit` bytes of host memory at most.
-  BufferPool(Bytes host_limit, TakesHostMemory takes_host_memory);
+  /// `host_limit` bytes of host memory at most: of buffers on NUMA nodes.
+  explicit BufferPool(Bytes host_limit) : host_limit_(host_limit) {}
 
   /// Of `memory`, which is the one that `where` names and outlives the pool. Throws Error{no_memory} when it cannot be
   /// had.
@@ -90,7 +72,6 @@ class BufferPool {
   void make_room(Bytes bytes);
 
   Bytes host_limit_;
-  TakesHostMemory takes_host_memory_;
   std::list<PooledBuffer> entries_;
   std::uint64_t uses_ = 0;
 };

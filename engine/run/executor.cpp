@@ -44,8 +44,6 @@ std::string words_of(const std::exception& error) {
   return own_memory ? "not enough host memory for the engine's own data" : error.what();
 }
 
-bool takes_host_memory(const Endpoint& where) { return where.device.kind == DeviceKind::numa; }
-
 Support is_here(const Backend& backend, DeviceId id) {
   const bool found = std::any_of(backend.devices.begin(), backend.devices.end(),
                                  [&](const DeviceFacts& device) { return device.id == id; });
@@ -97,8 +95,7 @@ Executor::Executor(const Backend& backend, Plan& plan, const Environment& enviro
       group_(&group),
       group_gate_(*backend.gate, group),
       gate_(backend.gate.get()),
-      pool_(host_limit(plan), takes_host_memory),
-      assembler_(*backend.gate, group, pool_),
+      pool_(host_limit(plan)),
       session_{plan.sampling, steady_seconds, environment.first_seed, plan.tuned} {
   bind_names(plan, backend);
   if (group.size() == 1) return;
@@ -161,7 +158,7 @@ CaseResult Executor::measure(const Case& wanted) {
   std::vector<MeasuredFlow> measured;
   for (const Flow& flow : wanted.flows) {
     const Method& method = method_of(flow);
-    assembled.push_back(assembler_.assemble(flow, regime));
+    assembled.push_back(assemble(flow, regime, *backend_->gate, *group_, pool_));
     measured.push_back({assembled.back().parts,
                         flow.bytes,
                         flow.role,

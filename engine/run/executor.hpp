@@ -47,7 +47,6 @@ class Executor {
   ProcessGroupGate group_gate_;
   Gate* gate_;  ///< the backend's own in a group of one
   BufferPool pool_;
-  FlowAssembler assembler_;
   MeasurementSession session_;
 };
 

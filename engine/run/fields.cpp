@@ -27,14 +27,11 @@ const Json& Fields::require(const std::string& name) {
   return *member;
 }
 
-std::string Fields::text(const std::string& name) {
+std::string Fields::text(const std::string& name, const std::optional<std::string>& otherwise) {
+  if (otherwise && find(name) == nullptr) return *otherwise;
   const Json& member = require(name);
   if (!member.is_string()) reject(name, "must be a text");
   return member.get<std::string>();
-}
-
-std::string Fields::text(const std::string& name, const std::string& otherwise) {
-  return find(name) == nullptr ? otherwise : text(name);
 }
 
 std::size_t Fields::place_of_word(const std::string& name, std::initializer_list<const char*> allowed) {

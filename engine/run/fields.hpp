@@ -19,8 +19,8 @@ class Fields {
  public:
   Fields(const Json& object, std::string place);
 
-  [[nodiscard]] std::string text(const std::string& name);
-  [[nodiscard]] std::string text(const std::string& name, const std::string& otherwise);
+  [[nodiscard]] std::string text(const std::string& name,
+                                 const std::optional<std::string>& otherwise = std::nullopt);
   /// The enumerator with the place that the member's word has among `allowed`; `otherwise` where it is missing.
   template <class Enumerator>
   [[nodiscard]] Enumerator choice(const std::string& name, std::initializer_list<const char*> allowed,
@@ -42,6 +42,14 @@ class Fields {
       all.push_back(read(entry, place_ + "." + name + "[" + std::to_string(all.size()) + "]"));
     return all;
   }
+  /// What `read` makes of a member and of its place; nothing where it is missing.
+  template <class Read>
+  [[nodiscard]] auto entry(const std::string& name, const Read& read) {
+    const Json* json = find(name);
+    std::optional<std::invoke_result_t<const Read&, const Json&, const std::string&>> made;
+    if (json != nullptr) made = read(*json, place_ + "." + name);
+    return made;
+  }
   /// The member, whatever it is; null where it is missing.
   [[nodiscard]] const Json* find(const std::string& name);
 
@@ -49,7 +57,6 @@ class Fields {
   void finish() const;
   /// Throws Error{bad_input}: "place.name: what".
   [[noreturn]] void reject(const std::string& name, const std::string& what) const;
-  [[nodiscard]] const std::string& place() const { return place_; }
 
  private:
   [[nodiscard]] std::size_t place_of_word(const std::string& name,

@@ -63,9 +63,9 @@ enum class Offer { all, fake };
 
 int describe(const std::vector<std::string>& arguments, Offer offer) {
   if (!arguments.empty()) throw Error(Fault::bad_input, "describe takes nothing");
-  RecordStream out(STDOUT_FILENO, STDERR_FILENO);
+  JsonLines out = JsonLines::alone_at(STDOUT_FILENO, STDERR_FILENO);
   const Environment environment = Environment::read();
-  out.lines().write(description_record(offer == Offer::fake ? open_fake() : open_measured(1, environment)));
+  out.write(description_record(offer == Offer::fake ? open_fake() : open_measured(1, environment)));
   return success;
 }
 
@@ -96,10 +96,10 @@ int run(const std::vector<std::string>& arguments, Offer offer) {
   if (arguments.size() != 1) throw Error(Fault::bad_input, "run takes one plan file");
   const Environment environment = Environment::read();
   Plan plan = parse_plan(read_file(arguments.front()));
-  RecordStream out(STDOUT_FILENO, STDERR_FILENO);
+  JsonLines out = JsonLines::alone_at(STDOUT_FILENO, STDERR_FILENO);
   const Backend backend = open(offer, plan, environment, {});
   ProcessGroup group;
-  return Executor(backend, plan, environment, group, out.lines()).run() == Health::sound ? success : lost;
+  return Executor(backend, plan, environment, group, out).run() == Health::sound ? success : lost;
 }
 
 int dispatch(const std::vector<std::string>& arguments, Offer offer = Offer::all) {

@@ -38,22 +38,8 @@ Endpoint read_endpoint(const Json& json, const std::string& place) {
   return endpoint;
 }
 
-std::optional<Endpoint> read_end(Fields& flow, const std::string& name) {
-  const Json* json = flow.find(name);
-  if (json == nullptr) return std::nullopt;
-  return read_endpoint(*json, flow.place() + "." + name);
-}
-
 std::vector<Endpoint> read_endpoints(Fields& flow, const std::string& name) {
   return flow.find(name) == nullptr ? std::vector<Endpoint>{} : flow.entries(name, read_endpoint);
-}
-
-std::vector<Endpoint> read_members(Fields& flow) {
-  std::vector<Endpoint> members = read_endpoints(flow, "members");
-  if (members.empty()) return members;
-  if (flow.find("source") != nullptr || flow.find("destination") != nullptr)
-    flow.reject("members", "exclude source and destination");
-  return members;
 }
 
 Parameters read_parameters(Fields& flow) {
@@ -77,9 +63,11 @@ Flow read_flow(const Json& json, const std::string& place) {
   Fields fields(json, place);
   Flow flow;
   flow.method = fields.text("method");
-  flow.source = read_end(fields, "source");
-  flow.destination = read_end(fields, "destination");
-  flow.members = read_members(fields);
+  flow.source = fields.entry("source", read_endpoint);
+  flow.destination = fields.entry("destination", read_endpoint);
+  flow.members = read_endpoints(fields, "members");
+  if (!flow.members.empty() && (flow.source || flow.destination))
+    fields.reject("members", "exclude source and destination");
   flow.state = read_endpoints(fields, "state");
   if (const Json* schedule = fields.find("schedule"); schedule != nullptr)
     flow.schedule = parse_schedule(*schedule, place + ".schedule", flow.members.size());

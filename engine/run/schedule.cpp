@@ -76,7 +76,7 @@ Phase read_phase(const Json& json, const std::string& place) {
   phase.gap_s = fields.number("gap_s", 0);
   if (!(phase.gap_s >= 0 && phase.gap_s <= 3600)) fields.reject("gap_s", "must be 0 to 3600 seconds");
   phase.messages = fields.entries("messages", read_message);
-  if (const Json* halo = fields.find("halo"); halo != nullptr) phase.halo = read_halo(*halo, place + ".halo");
+  phase.halo = fields.entry("halo", read_halo);
   phase.termination =
       fields.choice<Termination>("termination", {"none", "blocking", "non-blocking"}, Termination::none);
   if (fields.find("collectives") != nullptr)
@@ -142,10 +142,8 @@ std::shared_ptr<const Schedule> parse_schedule(const Json& json, const std::stri
   auto schedule = std::make_shared<Schedule>();
   schedule->ranks = static_cast<int>(ranks);
   schedule->loops = fields.entries("loops", read_loop);
-  if (const Json* grid = fields.find("grid"); grid != nullptr)
-    schedule->grid = read_grid(*grid, place + ".grid");
-  if (const Json* particles = fields.find("particles"); particles != nullptr)
-    schedule->particles = read_particles(*particles, place + ".particles");
+  schedule->grid = fields.entry("grid", read_grid);
+  schedule->particles = fields.entry("particles", read_particles);
   fields.finish();
   try {
     schedule->check();

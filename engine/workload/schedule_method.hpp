@@ -13,8 +13,10 @@ namespace linkscope::workload {
 
 /// direct_schedule() and direct_schedule_on_gpus() share a name.
 inline constexpr MethodSpec direct_schedule_spec{
-    "direct-schedule", "an application's messages, stored straight into the receiver's memory",
-    Quantity::bandwidth, direct_schedule_traits};
+    "direct-schedule",
+    "an application's messages, stored straight into the receiver's memory",
+    Quantity::bandwidth,
+    {.maps_members = true, .schedules = true}};
 
 /// A flow has a part for each rank: its executor is the device that packs, which has the rank's state or, without any,
 /// its messages. The part's memory is what MessageSlots and the state say. `supports`: what the method asks of a flow

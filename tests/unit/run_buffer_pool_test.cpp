@@ -18,25 +18,22 @@ struct BufferPoolTest : testing::Test {
   [[nodiscard]] BufferPool::Lease acquire(BufferPool& pool, const Endpoint& where, Bytes bytes) const {
     return pool.acquire(*fakes.memory, where, bytes);
   }
-  BufferPool make(Bytes limit = GiB) {
-    return {limit, [](const Endpoint& where) { return where.device.kind == DeviceKind::numa; }};
-  }
 };
 
 TEST_F(BufferPoolTest, ReusesWhatWasReturned) {
-  BufferPool pool = make();
+  BufferPool pool(GiB);
   std::byte* first = nullptr;
   {
     const auto lease = acquire(pool, node(0), 5000);
-    first = lease.buffer().data();
-    EXPECT_GE(lease.buffer().bytes(), 5000U);
+    first = lease->data();
+    EXPECT_GE(lease->bytes(), 5000U);
   }
-  EXPECT_EQ(acquire(pool, node(0), 6000).buffer().data(), first);
+  EXPECT_EQ(acquire(pool, node(0), 6000)->data(), first);
   EXPECT_EQ(fakes.memory->allocations, 1);
 }
 
 TEST_F(BufferPoolTest, WhatIsNoLongerAsNewServesOneCase) {
-  BufferPool pool = make();
+  BufferPool pool(GiB);
   fakes.memory->reusable_on = 0;
   {
     const auto lease = acquire(pool, node(1), 5000);
@@ -52,14 +49,14 @@ TEST_F(BufferPoolTest, WhatIsNoLongerAsNewServesOneCase) {
 }
 
 TEST_F(BufferPoolTest, TwoLeasesNeverShare) {
-  BufferPool pool = make();
+  BufferPool pool(GiB);
   const auto first = acquire(pool, node(0), 5000);
   const auto second = acquire(pool, node(0), 5000);
-  EXPECT_NE(first.buffer().data(), second.buffer().data());
+  EXPECT_NE(first->data(), second->data());
 }
 
 TEST_F(BufferPoolTest, AnotherPlacementIsAnotherBuffer) {
-  BufferPool pool = make();
+  BufferPool pool(GiB);
   Endpoint touched = node(0);
   touched.first_touch = DeviceId{DeviceKind::numa, 1};
   static_cast<void>(acquire(pool, node(0), 5000));
@@ -69,19 +66,19 @@ TEST_F(BufferPoolTest, AnotherPlacementIsAnotherBuffer) {
 }
 
 TEST_F(BufferPoolTest, TakesTheSmallestThatFitsButNoGiant) {
-  BufferPool pool = make();
+  BufferPool pool(GiB);
   {
     const auto giant = acquire(pool, node(0), 8 * MiB);
     const auto fitting = acquire(pool, node(0), 2 * MiB);
     const auto larger = acquire(pool, node(0), 4 * MiB);
   }
-  EXPECT_EQ(acquire(pool, node(0), MiB).buffer().bytes(), 2 * MiB);
+  EXPECT_EQ(acquire(pool, node(0), MiB)->bytes(), 2 * MiB);
   static_cast<void>(acquire(pool, node(0), 4 * KiB));
   EXPECT_EQ(pool.buffers(), 4U) << "nothing at most four times as large was there";
 }
 
 TEST_F(BufferPoolTest, TheLimitEvictsTheLeastRecentlyUsed) {
-  BufferPool pool = make(12 * MiB);
+  BufferPool pool(12 * MiB);
   static_cast<void>(acquire(pool, node(0), 8 * MiB));
   static_cast<void>(acquire(pool, node(1), 4 * MiB));
   static_cast<void>(acquire(pool, node(0), 8 * MiB));  // now node 1's is the older
@@ -93,7 +90,7 @@ TEST_F(BufferPoolTest, TheLimitEvictsTheLeastRecentlyUsed) {
 }
 
 TEST_F(BufferPoolTest, WhatIsInUseIsNotEvicted) {
-  BufferPool pool = make(12 * MiB);
+  BufferPool pool(12 * MiB);
   const auto lease = acquire(pool, node(0), 8 * MiB);
   try {
     static_cast<void>(acquire(pool, node(0), 8 * MiB));
@@ -104,7 +101,7 @@ TEST_F(BufferPoolTest, WhatIsInUseIsNotEvicted) {
 }
 
 TEST_F(BufferPoolTest, ARefusedAllocationIsTriedOnceMoreWithTheRestFreed) {
-  BufferPool pool = make();
+  BufferPool pool(GiB);
   static_cast<void>(acquire(pool, node(0), MiB));
   fakes.memory->refusals = 1;
   static_cast<void>(acquire(pool, node(1), MiB));

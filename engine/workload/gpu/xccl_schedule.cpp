@@ -345,10 +345,11 @@ Support takes_gpus(const Flow& flow) {
 
 Method xccl_schedule(const std::shared_ptr<xccl::XcclContext>& context,
                      const std::shared_ptr<gpu::GpuPackers>& packers) {
-  Method method =
-      schedule_method({"xccl-schedule", "an application's messages by the vendor's library (NCCL, RCCL)",
-                       Quantity::bandwidth, xccl_schedule_traits},
-                      takes_gpus);
+  Method method = schedule_method({"xccl-schedule",
+                                   "an application's messages by the vendor's library (NCCL, RCCL)",
+                                   Quantity::bandwidth,
+                                   {.stages = true, .by_xccl = true, .schedules = true}},
+                                  takes_gpus);
   method.available = [context] { return context->available(); };
   method.assemble = [=](const Flow& flow, const std::vector<LocalPart>& own) {
     return std::make_unique<XcclScheduleParts>(context, flow, local_ranks(*packers, flow, own));

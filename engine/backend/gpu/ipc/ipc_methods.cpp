@@ -145,21 +145,23 @@ Method ipc_row(const std::shared_ptr<GpuContext>& context, const MethodSpec& spe
 }  // namespace
 
 Method ipc_copy(const std::shared_ptr<GpuContext>& context) {
-  return ipc_row(
-      context,
-      {"ipc-copy", "copies by the DMA engines to or from another process's memory, mapped by an IPC handle",
-       Quantity::bandwidth, ipc_copy_traits},
-      copy_engine(context), {"call", recorded_transfers.name});
+  return ipc_row(context,
+                 {"ipc-copy",
+                  "copies by the DMA engines to or from another process's memory, mapped by an IPC handle",
+                  Quantity::bandwidth,
+                  {.maps_members = true}},
+                 copy_engine(context), {"call", recorded_transfers.name});
 }
 
 Method ipc_kernel(const std::shared_ptr<GpuContext>& context) {
   std::vector<std::string_view> kept{recorded_transfers.name};
   for (const GridNumber& one : sweep_numbers) kept.push_back(one.parameter.name);
-  return ipc_row(
-      context,
-      {"ipc-kernel", "copies by a kernel to or from another process's memory, mapped by an IPC handle",
-       Quantity::bandwidth, ipc_kernel_traits},
-      kernel_copy(context), kept);
+  return ipc_row(context,
+                 {"ipc-kernel",
+                  "copies by a kernel to or from another process's memory, mapped by an IPC handle",
+                  Quantity::bandwidth,
+                  {.maps_members = true, .by_kernel = true}},
+                 kernel_copy(context), kept);
 }
 
 }  // namespace linkscope::gpu

@@ -138,8 +138,10 @@ std::unique_ptr<Transfer> make_exchange(const std::shared_ptr<GpuContext>& gpus,
 Method kernel_exchange(const std::shared_ptr<GpuContext>& gpus) {
   return stream_row(
       gpus,
-      {"kernel-exchange", "copies both ways at once by one kernel, alternate warps in opposite directions",
-       Quantity::bandwidth, exchange_traits},
+      {"kernel-exchange",
+       "copies both ways at once by one kernel, alternate warps in opposite directions",
+       Quantity::bandwidth,
+       {.by_kernel = true, .both_ways = true}},
       parameters_of(sweep_numbers),
       [](GpuContext& context, const Flow& flow) { return kernels_reach(context, flow, Ends::both); },
       &make_exchange);

@@ -207,8 +207,10 @@ Support takes_ping_pong(GpuContext& gpus, const Flow& flow) {
 
 Method ping_pong(const std::shared_ptr<GpuContext>& gpus) {
   Method row = gpu_row(gpus,
-                       {"ping-pong", "flags stored and polled by two GPUs in turn; half the round trip",
-                        Quantity::latency, ping_pong_traits},
+                       {"ping-pong",
+                        "flags stored and polled by two GPUs in turn; half the round trip",
+                        Quantity::latency,
+                        {.dependent = true}},
                        {ordering_parameter, round_trips_parameter, responder_parameter}, &takes_ping_pong,
                        &make<PingPongTransfer>);
   row.rotation_bytes = [](const Flow& /*flow*/) { return Bytes{0}; };  // a flag is one line

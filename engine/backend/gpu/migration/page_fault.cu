@@ -287,8 +287,10 @@ Support can_fault(GpuContext& context, const Flow& flow) {
 
 Method page_fault(const std::shared_ptr<GpuContext>& context) {
   return migration_row(context,
-                       {"page-fault", "pages that migrate because a kernel or CPU threads touch them",
-                        Quantity::bandwidth, page_fault_traits},
+                       {"page-fault",
+                        "pages that migrate because a kernel or CPU threads touch them",
+                        Quantity::bandwidth,
+                        {.migrates = true, .host_gbps = 5, .gpu_gbps = 5}},
                        {touch_access, touched_part, touching_threads}, &can_fault,
                        &make_by_executor<KernelFaultTransfer, HostFaultTransfer>);
 }

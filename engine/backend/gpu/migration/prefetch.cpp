@@ -105,8 +105,10 @@ Support can_prefetch(GpuContext& context, const Flow& flow) {
 
 Method prefetch(const std::shared_ptr<GpuContext>& context) {
   return migration_row(context,
-                       {"prefetch", "managed pages sent ahead (cudaMemPrefetchAsync, hipMemPrefetchAsync)",
-                        Quantity::bandwidth, prefetch_traits},
+                       {"prefetch",
+                        "managed pages sent ahead (cudaMemPrefetchAsync, hipMemPrefetchAsync)",
+                        Quantity::bandwidth,
+                        {.migrates = true, .host_gbps = 15, .gpu_gbps = 15}},
                        {prefetch_goal}, &can_prefetch, &make<PrefetchTransfer>);
 }
 
