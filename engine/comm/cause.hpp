@@ -3,6 +3,7 @@
 
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/error.hpp"
@@ -37,20 +38,33 @@ LINKSCOPE_JSON(Cause, kind, ranks, words)
 /// The causes of an error, in the order in which they came.
 using Causes = std::vector<Cause>;
 
+/// Returns a GroupError's causes; an error that is this process's own has none.
+Causes causes_of(const std::exception& error);
+
 /// An error that other processes have a part in. Its words are those of its causes.
 class GroupError : public Error {
  public:
-  GroupError(Fault fault, Causes causes);
+  GroupError(Fault fault, Causes causes)
+      : Error(fault, words_of(causes)), causes_(std::make_shared<const Causes>(std::move(causes))) {}
   /// `error` as it is, but of another fault.
-  GroupError(Fault fault, const Error& error);
+  GroupError(Fault fault, const Error& error)
+      : Error(fault, error.what()), causes_(std::make_shared<const Causes>(causes_of(error))) {}
 
   [[nodiscard]] const Causes& causes() const noexcept { return *causes_; }
 
  private:
+  static std::string words_of(const Causes& causes) {
+    std::string words;
+    for (const Cause& cause : causes) words += (words.empty() ? "" : "; ") + cause.words;
+    return words;
+  }
+
   std::shared_ptr<const Causes> causes_;  ///< shared: copying an exception must not throw
 };
 
-/// Returns a GroupError's causes; an error that is this process's own has none.
-Causes causes_of(const std::exception& error);
+inline Causes causes_of(const std::exception& error) {
+  const auto* of_group = dynamic_cast<const GroupError*>(&error);
+  return of_group == nullptr ? Causes{} : of_group->causes();
+}
 
 }  // namespace linkscope

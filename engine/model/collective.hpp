@@ -11,7 +11,7 @@
 #include "model/flow.hpp"
 #include "model/flow_part.hpp"
 #include "model/parameter.hpp"
-#include "model/transfer_facts.hpp"
+#include "model/transfer.hpp"
 
 namespace linkscope {
 

@@ -16,73 +16,48 @@ constexpr std::uint64_t largest_count = std::numeric_limits<std::int32_t>::max()
 constexpr int largest_collective = 1 << 24;
 
 /// Checks one phase; `place` begins every complaint.
-class PhaseCheck {
- public:
-  PhaseCheck(const Schedule& schedule, const Phase& phase, std::string place)
-      : schedule_(&schedule), phase_(&phase), place_(std::move(place)) {}
-
-  void run() const {
-    if (phase_->halo) check_halo(*phase_->halo);
-    if (phase_->termination != Termination::none && !schedule_->particles)
-      complain("a termination test without particles");
-    if (schedule_->particles && phase_->every != 1) complain("particles are sent in each repeat");
-    if (schedule_->grid && !phase_->halo && !phase_->messages.empty())
-      complain("messages without a halo in a schedule with a grid");
-    for (const SmallCollective& one : phase_->collectives) {
-      if (one.count > largest_collective) complain("a collective of too many numbers");
-    }
-    for (const ScheduledMessage& message : phase_->messages) check_message(message);
-  }
-
- private:
-  void check_halo(const HaloExchange& halo) const {
-    if (!schedule_->grid) complain("a halo without a grid");
-    const auto fields = static_cast<int>(schedule_->grid->fields.size());
+void check_phase(const Schedule& schedule, const Phase& phase, const std::string& place) {
+  const auto complain = [&](const std::string& what) { throw Error(Fault::bad_input, place + ": " + what); };
+  if (phase.halo) {
+    const HaloExchange& halo = *phase.halo;
+    if (!schedule.grid) complain("a halo without a grid");
+    const auto fields = static_cast<int>(schedule.grid->fields.size());
     const bool known = std::all_of(halo.fields.begin(), halo.fields.end(),
                                    [&](int field) { return field >= 0 && field < fields; });
     if (halo.fields.empty() || !known) complain("a halo of a field that the grid has not");
     if (halo.depth < 1 || halo.depth > 2) complain("a halo is one layer deep or two");
   }
-
-  void check_message(const ScheduledMessage& message) const {
-    const auto none = [&](int rank) { return rank < 0 || rank >= schedule_->ranks; };
-    if (none(message.source) || none(message.destination)) complain("a message of a rank that is none");
-    if (message.source == message.destination) complain("a message of a rank to itself");
-    if (message.bytes == 0) complain("a message without bytes");
-    if (phase_->halo) {
-      for (const int rank : {message.source, message.destination}) {
-        const Bytes due = halo_bytes(*phase_->halo, chunk(rank));
-        if (message.bytes != due)
-          complain("a message of " + std::to_string(message.bytes) + " bytes; the halo of rank " +
-                   std::to_string(rank) + " has " + std::to_string(due));
-      }
+  if (phase.termination != Termination::none && !schedule.particles)
+    complain("a termination test without particles");
+  if (schedule.particles && phase.every != 1) complain("particles are sent in each repeat");
+  if (schedule.grid && !phase.halo && !phase.messages.empty())
+    complain("messages without a halo in a schedule with a grid");
+  for (const SmallCollective& one : phase.collectives) {
+    if (one.count > largest_collective) complain("a collective of too many numbers");
+  }
+  for (const auto& [source, destination, bytes] : phase.messages) {
+    for (const int rank : {source, destination}) {
+      if (rank < 0 || rank >= schedule.ranks) complain("a message of a rank that is none");
     }
-    if (!schedule_->particles) return;
-    const std::vector<int>& expected =
-        schedule_->particles->neighbours[static_cast<std::size_t>(message.destination)];
-    if (std::find(expected.begin(), expected.end(), message.source) == expected.end())
+    if (source == destination) complain("a message of a rank to itself");
+    if (bytes == 0) complain("a message without bytes");
+    const std::string size = "a message of " + std::to_string(bytes) + " bytes";
+    for (const int rank : {source, destination}) {
+      if (!phase.halo) break;
+      const Bytes due = halo_bytes(*phase.halo, schedule.grid->chunks[static_cast<std::size_t>(rank)]);
+      if (bytes != due)
+        complain(size + "; the halo of rank " + std::to_string(rank) + " has " + std::to_string(due));
+    }
+    if (!schedule.particles) continue;
+    const std::vector<int>& expected = schedule.particles->neighbours[static_cast<std::size_t>(destination)];
+    if (std::find(expected.begin(), expected.end(), source) == expected.end())
       complain("a message of a rank that is no neighbour of the one it goes to");
-    const Bytes most = particle_header_bytes + schedule_->particles->batch * particle_bytes;
-    const bool whole = message.bytes > particle_header_bytes &&
-                       (message.bytes - particle_header_bytes) % particle_bytes == 0;
-    if (!whole || message.bytes > most)
-      complain("a message of " + std::to_string(message.bytes) +
-               " bytes holds no number of particles from 1 to " +
-               std::to_string(schedule_->particles->batch));
+    const Bytes most = particle_header_bytes + schedule.particles->batch * particle_bytes;
+    const bool whole = bytes > particle_header_bytes && (bytes - particle_header_bytes) % particle_bytes == 0;
+    if (!whole || bytes > most)
+      complain(size + " holds no number of particles from 1 to " + std::to_string(schedule.particles->batch));
   }
-
-  [[nodiscard]] const Chunk& chunk(int rank) const {
-    return schedule_->grid->chunks[static_cast<std::size_t>(rank)];
-  }
-
-  [[noreturn]] void complain(const std::string& what) const {
-    throw Error(Fault::bad_input, place_ + ": " + what);
-  }
-
-  const Schedule* schedule_;
-  const Phase* phase_;
-  std::string place_;
-};
+}
 
 bool is_within(std::uint64_t first, std::uint64_t count, std::uint64_t all) {
   return count > 0 && count <= all && first <= all - count;
@@ -167,9 +142,8 @@ void Schedule::check() const {
   for (std::size_t l = 0; l < loops.size(); ++l) {
     if (particles) check_rounds(loops[l], "schedule.loops[" + std::to_string(l) + "]");
     for (std::size_t p = 0; p < loops[l].phases.size(); ++p) {
-      PhaseCheck(*this, loops[l].phases[p],
-                 "schedule.loops[" + std::to_string(l) + "].phases[" + std::to_string(p) + "]")
-          .run();
+      check_phase(*this, loops[l].phases[p],
+                  "schedule.loops[" + std::to_string(l) + "].phases[" + std::to_string(p) + "]");
     }
   }
   check_sum(*this);

@@ -2,52 +2,43 @@
 #include "run/environment.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <cstdlib>
+#include <limits>
 #include <sstream>
 #include <string>
 #include <utility>
 
 #include "base/error.hpp"
+#include "model/parameter.hpp"
 
 namespace linkscope {
 namespace {
 
-SyncMode parse_waiting(const std::string& text) {
-  if (text == "spin") return SyncMode::spin;
-  if (text == "yield") return SyncMode::yield;
-  if (text == "block") return SyncMode::block;
-  throw Error(Fault::bad_input, "LINKSCOPE_SYNC: '" + text + "' is none of spin, yield and block");
-}
-
-MpiCallers parse_callers(const std::string& text) {
-  if (text == "single") return MpiCallers::alone;
-  if (text == "multiple") return MpiCallers::many;
-  throw Error(Fault::bad_input, "LINKSCOPE_MPI_THREADS: '" + text + "' is neither single nor multiple");
-}
+constexpr std::int64_t no_limit = std::numeric_limits<std::int64_t>::max();
+constexpr Parameter seed_row = integer("LINKSCOPE_SEED", "of the first pattern", 0, no_limit, 1);
+constexpr Parameter sync_row = word("LINKSCOPE_SYNC", "spin|yield|block", "how threads wait for a GPU");
+constexpr Parameter threads_row = word("LINKSCOPE_MPI_THREADS", "single|multiple", "that will call MPI");
 
 std::string text_of(const char* variable) {
   const char* value = std::getenv(variable);
   return value == nullptr ? "" : value;
 }
 
-template <class Number>
-Number parse_number(const char* variable, const std::string& text) {
-  Number number{};
-  const char* end = text.data() + text.size();
-  const auto [stop, error] = std::from_chars(text.data(), end, number);
-  if (error != std::errc{} || stop != end)
-    throw Error(Fault::bad_input, std::string(variable) + ": '" + text + "' is not a whole number");
-  return number;
+/// Takes a variable's value, which `row` says what may be.
+void set(Parameters& values, const Parameter& row, const std::string& value) {
+  const std::string objection = row.objection(value);
+  if (!objection.empty()) throw Error(Fault::bad_input, std::string(row.name) + ": " + objection);
+  values.set(std::string(row.name), value);
 }
 
 std::optional<int> read_rank() {
   for (const char* variable : Environment::rank_variables) {
     const std::string text = text_of(variable);
     if (text.empty()) continue;
-    const int rank = parse_number<int>(variable, text);
-    if (rank < 0) throw Error(Fault::bad_input, std::string(variable) + ": a rank is never negative");
-    return rank;
+    const Parameter rank = integer(variable, "from 0", 0, std::numeric_limits<int>::max());
+    Parameters values;
+    set(values, rank, text);
+    return static_cast<int>(values.number(rank));
   }
   return std::nullopt;
 }
@@ -56,13 +47,14 @@ std::optional<int> read_rank() {
 
 Environment Environment::read() {
   Environment environment;
-  if (const char* seed = std::getenv("LINKSCOPE_SEED")) {
-    environment.first_seed = parse_number<std::uint64_t>("LINKSCOPE_SEED", seed);
+  Parameters values;
+  for (const Parameter& row : {seed_row, sync_row, threads_row}) {
+    if (const char* value = std::getenv(row.name.data())) set(values, row, value);
   }
-  if (const char* waiting = std::getenv("LINKSCOPE_SYNC")) environment.waiting = parse_waiting(waiting);
+  environment.first_seed = static_cast<std::uint64_t>(values.number(seed_row));
+  environment.waiting = values.choice<SyncMode>(sync_row);
   environment.mpi = text_of("LINKSCOPE_MPI");
-  if (const char* threads = std::getenv("LINKSCOPE_MPI_THREADS"))
-    environment.mpi_callers = parse_callers(threads);
+  environment.mpi_callers = values.choice<MpiCallers>(threads_row);
   environment.xccl = text_of("LINKSCOPE_XCCL");
   for (const char* variable : {"LINKSCOPE_PYTHON", "VIRTUAL_ENV", "CONDA_PREFIX"}) {
     std::istringstream listed(text_of(variable));

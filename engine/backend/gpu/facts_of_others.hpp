@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cstdint>
 
-#include "model/transfer_facts.hpp"
+#include "model/transfer.hpp"
 
 namespace linkscope::gpu {
 

@@ -15,7 +15,7 @@
 #include "backend/host/stamped_transfer.hpp"
 #include "base/error.hpp"
 #include "base/steady_clock.hpp"
-#include "model/message_check.hpp"
+#include "model/copy_check.hpp"
 
 namespace linkscope::host {
 namespace {

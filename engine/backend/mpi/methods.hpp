@@ -11,8 +11,8 @@
 #include "backend/mpi/context.hpp"
 #include "backend/mpi/mpi_transfer.hpp"
 #include "model/collective_check.hpp"
+#include "model/copy_check.hpp"
 #include "model/flow_part.hpp"
-#include "model/message_check.hpp"
 #include "model/method.hpp"
 
 namespace linkscope::mpi {

@@ -10,7 +10,7 @@
 #include "backend/gpu/vendor.hpp"
 #include "base/units.hpp"
 #include "model/flow.hpp"
-#include "model/transfer_facts.hpp"
+#include "model/transfer.hpp"
 
 namespace linkscope::gpu {
 
