@@ -2,7 +2,7 @@
 #include "comm/process_group.hpp"
 
 #include <exception>
-#include <optional>
+#include <map>
 #include <string_view>
 #include <utility>
 
@@ -12,15 +12,7 @@
 namespace linkscope {
 namespace {
 
-struct StepFailure {
-  Seconds at = 0;  ///< by rank 0's clock
-  Fault fault = Fault::broken;
-  Cause cause;
-};
-
-Json failure(Fault fault, const std::string& what) {
-  return {{"fault", static_cast<int>(fault)}, {"what", what}};
-}
+Json failure(Fault fault, const std::string& what) { return {{"fault", fault}, {"what", what}}; }
 
 Json attempt(const std::function<Json()>& step) {
   try {
@@ -47,7 +39,7 @@ std::vector<Json> ProcessGroup::allgather_json(const std::function<Json()>& step
   if (own.contains("fault")) own["at"] = steady_seconds() + clock_offset();
   const Step at{named(place), own.value("what", std::string())};
   const std::vector<std::string> words = allgather(packed(own), at);
-  std::optional<StepFailure> first;
+  std::multimap<Seconds, std::pair<Fault, Cause>> failed;  // by rank 0's clock
   bool lost = false;
   for (std::size_t rank = 0; rank < words.size(); ++rank) {
     Json outcome = Json::from_cbor(words[rank]);
@@ -61,13 +53,13 @@ std::vector<Json> ProcessGroup::allgather_json(const std::function<Json()>& step
       throw GroupError(Fault::fatal, {cause});
     }
     cause.words += ": " + outcome["what"].get<std::string>();
-    const StepFailure failed{outcome["at"].get<Seconds>(), static_cast<Fault>(outcome["fault"].get<int>()),
-                             std::move(cause)};
-    lost = lost || failed.fault == Fault::fatal;
-    if (!first || failed.at < first->at) first = failed;
+    const auto fault = outcome["fault"].get<Fault>();
+    lost = lost || fault == Fault::fatal;
+    failed.emplace(outcome["at"].get<Seconds>(), std::pair(fault, std::move(cause)));
   }
-  if (first) throw GroupError(lost ? Fault::fatal : first->fault, {first->cause});
-  return values;
+  if (failed.empty()) return values;
+  const auto& [fault, cause] = failed.begin()->second;
+  throw GroupError(lost ? Fault::fatal : fault, {cause});
 }
 
 std::vector<std::string> ProcessGroup::allgather_words(const std::function<std::string()>& step,

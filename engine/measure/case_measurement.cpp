@@ -68,17 +68,6 @@ struct Series {
   std::vector<Sample> kept_waiting;  ///< do not count: their threads waited for CPUs
   bool all_count = false;            ///< those too, because there are hardly others
   std::size_t load_ended = 0;        ///< starts that do not count: their load ended before what was measured
-
-  /// Returns remarks on the figures of the measured flow that `before` others precede.
-  [[nodiscard]] std::vector<std::string> warnings_of(std::size_t before) const {
-    return rules[std::min(before, rules.size() - 1)].warnings();
-  }
-  /// Forgets what was put aside as well: samples of other repeats must not count later.
-  void restart() {
-    samples.clear();
-    rules.clear();
-    kept_waiting.clear();
-  }
 };
 
 /// How well the repeats have fitted since they were planned.
@@ -299,7 +288,9 @@ class CaseMeasurement {
       }
       if (!put_aside(sample, series, spent)) {
         if (plan_again(sample, repeats, planning)) {
-          series.restart();
+          // What was put aside goes as well: samples of other repeats must not count later.
+          for (auto* samples : {&series.samples, &series.kept_waiting}) samples->clear();
+          series.rules.clear();
         } else {
           add(sample, series);
         }
@@ -370,7 +361,8 @@ class CaseMeasurement {
     if (!flows_[i].measured()) return result;
     const auto before = std::count_if(flows_.begin(), flows_.begin() + static_cast<std::ptrdiff_t>(i),
                                       [](const MeasuredFlow& flow) { return flow.measured(); });
-    const std::vector<std::string> warnings = series.warnings_of(static_cast<std::size_t>(before));
+    const std::size_t rule = std::min(static_cast<std::size_t>(before), series.rules.size() - 1);
+    const std::vector<std::string> warnings = series.rules[rule].warnings();
     result.notes.insert(result.notes.end(), warnings.begin(), warnings.end());
     return result;
   }

@@ -11,7 +11,6 @@
 #include "measure/batch.hpp"
 #include "measure/measured_flow.hpp"
 #include "measure/statistics.hpp"
-#include "measure/stopping.hpp"
 #include "measure/tuner.hpp"
 #include "model/flow.hpp"
 #include "model/transfer.hpp"

@@ -7,12 +7,12 @@
 #include <string_view>
 #include <vector>
 
+#include "base/error.hpp"
 #include "base/units.hpp"
 #include "model/buffer.hpp"
 #include "model/flow.hpp"
 #include "model/flow_part.hpp"
 #include "model/parameter.hpp"
-#include "model/support.hpp"
 #include "model/traits.hpp"
 #include "model/transfer.hpp"
 

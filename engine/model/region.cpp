@@ -15,18 +15,12 @@ constexpr std::size_t dimensions = 3;
 constexpr Bytes longest = Bytes{1} << 40U;  // of one dimension
 constexpr Bytes largest = Bytes{1} << 48U;  // of all: beyond any machine's memory, far from overflow
 
-struct BoxShape {
-  Bytes width = 1;
-  Bytes rows = 1;
-  Bytes planes = 1;
-};
-
 [[noreturn]] void reject(const std::string& name, const std::string& text, const char* why) {
   throw Error(Fault::bad_input, "parameter " + name + ": '" + text + "' " + why);
 }
 
 /// "WIDTHxROWSxPLANES"; what is left out at the end is 1.
-BoxShape parse(const std::string& name, const std::string& text) {
+Region parse(const std::string& name, const std::string& text) {
   std::vector<Bytes> numbers;
   const char* at = text.data();
   const char* const end = at + text.size();
@@ -45,7 +39,7 @@ BoxShape parse(const std::string& name, const std::string& text) {
   if (numbers[1] > largest / numbers[0] || numbers[2] > largest / (numbers[0] * numbers[1])) {
     reject(name, text, "is more than any machine holds");
   }
-  return {numbers[0], numbers[1], numbers[2]};
+  return {.width = numbers[0], .rows = numbers[1], .planes = numbers[2]};
 }
 
 }  // namespace
@@ -53,8 +47,8 @@ BoxShape parse(const std::string& name, const std::string& text) {
 Region region_of(const Flow& flow) {
   const std::string text = flow.parameters.given_text(region_shape).value_or(std::to_string(flow.bytes));
   const std::string around = flow.parameters.given_text(region_container).value_or(text);
-  const BoxShape region = parse("region", text);
-  const BoxShape in = parse("in", around);
+  const Region region = parse("region", text);
+  const Region in = parse("in", around);
   if (region.width > in.width || region.rows > in.rows || region.planes > in.planes) {
     reject("region", text, ("does not fit in " + around).c_str());
   }

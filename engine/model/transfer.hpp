@@ -12,10 +12,10 @@
 #include <utility>
 #include <vector>
 
+#include "base/error.hpp"
 #include "base/units.hpp"
 #include "model/buffer.hpp"
 #include "model/flow.hpp"
-#include "model/support.hpp"
 
 namespace linkscope {
 

@@ -2,7 +2,6 @@
 #include "run/catalog.hpp"
 
 #include <algorithm>
-#include <iterator>
 #include <memory>
 #include <string_view>
 #include <utility>
@@ -19,18 +18,13 @@
 namespace linkscope {
 namespace {
 
-template <class T>
-void append(std::vector<T>& to, std::vector<T>& from) {
-  std::move(from.begin(), from.end(), std::back_inserter(to));
-}
-
 /// Adds the GPUs' part of the engine, but for their gate.
 void add_gpus(Backend& backend, Backend gpus) {
   backend.name = gpus.name;
   backend.problem = gpus.problem;
   backend.versions.merge(gpus.versions);
-  append(backend.devices, gpus.devices);
-  append(backend.peer_access, gpus.peer_access);
+  backend.devices.insert(backend.devices.end(), gpus.devices.begin(), gpus.devices.end());
+  backend.peer_access = std::move(gpus.peer_access);
   for (auto& memory : gpus.memories) {
     const auto same = std::find_if(backend.memories.begin(), backend.memories.end(),
                                    [&](const auto& own) { return own->name() == memory->name(); });

@@ -31,12 +31,10 @@ Bytes host_limit(const Plan& plan) {
               : std::numeric_limits<Bytes>::max();
 }
 
-FailureKind kind_of(const std::exception& error) {
-  if (dynamic_cast<const std::bad_alloc*>(&error) != nullptr) return FailureKind::skipped;
+Fault fault_of(const std::exception& error) {
+  if (dynamic_cast<const std::bad_alloc*>(&error) != nullptr) return Fault::no_memory;
   const auto* known = dynamic_cast<const Error*>(&error);
-  const bool cannot =
-      known != nullptr && (known->fault() == Fault::unsupported || known->fault() == Fault::no_memory);
-  return cannot ? FailureKind::skipped : FailureKind::failed;
+  return known == nullptr ? Fault::broken : known->fault();
 }
 
 std::string words_of(const std::exception& error) {
@@ -111,14 +109,14 @@ Health Executor::run() {
     if (run_case(wanted) == Health::lost) return Health::lost;
   }
   if (backend_->finalize) backend_->finalize();
-  out_->write(done_record(cases_->size()));
+  out_->write({{"record", "done"}, {"rows", cases_->size()}});
   return Health::sound;
 }
 
 /// Runs one case and writes its row, whatever happens.
 Health Executor::run_case(const Case& wanted) {
   const std::string& id = wanted.id;
-  out_->write(start_record(id));
+  out_->write({{"record", "start"}, {"id", id}});
   RowFrame frame{id, *backend_, std::chrono::system_clock::now(), 0};
   const Seconds begin = steady_seconds();
   Json row;
@@ -129,18 +127,17 @@ Health Executor::run_case(const Case& wanted) {
     row = ok_row(frame, result);
   } catch (const std::exception& error) {
     frame.elapsed = steady_seconds() - begin;
-    row = failure_row(frame, kind_of(error), words_of(error), causes_of(error));
+    row = failure_row(frame, fault_of(error), words_of(error), causes_of(error));
     if (!can_go_on(error)) health = Health::lost;
   }
-  out_->write(is_first() ? row : end_record(id));
+  out_->write(group_->rank() == 0 ? row : Json{{"record", "end"}, {"id", id}});
   return health;
 }
 
 /// What only this process threw leaves it one exchange behind the others, or ahead of them: their next answers would be
 /// taken for those to another question. A GroupError is what all have agreed on.
 bool Executor::can_go_on(const std::exception& error) const {
-  const auto* known = dynamic_cast<const Error*>(&error);
-  if (known != nullptr && known->fault() == Fault::fatal) return false;
+  if (fault_of(error) == Fault::fatal) return false;
   return group_->size() == 1 || dynamic_cast<const GroupError*>(&error) != nullptr;
 }
 

@@ -38,7 +38,6 @@ class Executor {
   [[nodiscard]] bool can_go_on(const std::exception& error) const;
   CaseResult measure(const Case& wanted);
   std::vector<Breakdown> breakdown_of(const AssembledFlow& flow);
-  [[nodiscard]] bool is_first() const { return group_->rank() == 0; }
 
   const Backend* backend_;
   JsonLines* out_;

@@ -214,7 +214,9 @@ Health run_rank(const Environment& environment, const EngineFactory& factory, Co
     return work(alone, assignment, environment, factory, out, [] {});
   }
   BootstrapOptions own = options(environment, factory.engine, assignment);
-  own.on_failure = [&out](const std::string& reason) { tell(out, step_failure_record(reason)); };
+  own.on_failure = [&out](const std::string& reason) {
+    tell(out, {{"record", "failure"}, {"reason", one_line(reason)}});
+  };
   const std::unique_ptr<Bootstrap> group =
       listener ? std::make_unique<Bootstrap>(*listener, std::move(own))
                : std::make_unique<Bootstrap>(Address::parse(assignment.root, "the supervisor's word: root"),

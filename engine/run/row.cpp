@@ -143,12 +143,6 @@ Json hello_record(const Backend& backend) {
           {"backend", backend.name}};
 }
 
-Json start_record(const std::string& id) { return {{"record", "start"}, {"id", id}}; }
-
-Json end_record(const std::string& id) { return {{"record", "end"}, {"id", id}}; }
-
-Json done_record(std::size_t rows) { return {{"record", "done"}, {"rows", rows}}; }
-
 Json ok_row(const RowFrame& frame, const CaseResult& result) {
   Json row = row_head(frame, "ok");
   for (const FlowResult& flow : result.flows) row["flows"].push_back(flow_json(flow));
@@ -164,11 +158,11 @@ Json ok_row(const RowFrame& frame, const CaseResult& result) {
   return rounded(std::move(row));
 }
 
-Json failure_row(const RowFrame& frame, FailureKind failure, const std::string& reason,
-                 const Causes& causes) {
-  Json row = row_head(frame, failure == FailureKind::skipped ? "skipped" : "failed");
+Json failure_row(const RowFrame& frame, Fault fault, const std::string& reason, const Causes& causes) {
+  const bool skipped = fault == Fault::unsupported || fault == Fault::no_memory;
+  Json row = row_head(frame, skipped ? "skipped" : "failed");
   row["reason"] = one_line(reason);
-  if (failure == FailureKind::failed) add_causes(row, causes);
+  if (!skipped) add_causes(row, causes);
   add_times(row, frame);
   return rounded(std::move(row));
 }
@@ -178,10 +172,6 @@ Json error_record(const Error& error) {
   Json record{{"record", "error"}, {"fault", fault}, {"reason", one_line(error.what())}};
   add_causes(record, causes_of(error));
   return record;
-}
-
-Json step_failure_record(const std::string& reason) {
-  return {{"record", "failure"}, {"reason", one_line(reason)}};
 }
 
 Json description_record(const Backend& backend) {

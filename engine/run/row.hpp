@@ -19,20 +19,12 @@ struct RowFrame {
   Seconds elapsed = 0;
 };
 
-enum class FailureKind { skipped, failed };
-
 Json hello_record(const Backend& backend);
-Json start_record(const std::string& id);
 Json ok_row(const RowFrame& frame, const CaseResult& result);
-/// The reason becomes one line.
-Json failure_row(const RowFrame& frame, FailureKind failure, const std::string& reason,
-                 const Causes& causes = {});
+/// Skipped where the fault is that this machine cannot do it, or has not the memory. The reason becomes one line.
+Json failure_row(const RowFrame& frame, Fault fault, const std::string& reason, const Causes& causes = {});
 /// What a process of several says before it leaves.
 Json error_record(const Error& error);
-/// What it says when it could not do its part of a step.
-Json step_failure_record(const std::string& reason);
-Json end_record(const std::string& id);
-Json done_record(std::size_t rows);
 Json description_record(const Backend& backend);
 
 /// The engine's version, as the build says it.

@@ -1,7 +1,7 @@
 // When sampling ends, and what it says of itself.
 #include <gtest/gtest.h>
 
-#include "measure/stopping.hpp"
+#include "measure/statistics.hpp"
 
 namespace linkscope {
 namespace {

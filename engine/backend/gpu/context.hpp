@@ -13,11 +13,11 @@
 
 #include "backend/gpu/peers.hpp"
 #include "backend/gpu/vendor.hpp"
+#include "base/error.hpp"
 #include "base/units.hpp"
 #include "model/buffer.hpp"
 #include "model/device.hpp"
 #include "model/gpu_runtime.hpp"
-#include "model/support.hpp"
 
 namespace linkscope::host {
 class HostContext;

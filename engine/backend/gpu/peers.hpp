@@ -7,7 +7,7 @@
 #include <set>
 #include <utility>
 
-#include "model/support.hpp"
+#include "base/error.hpp"
 
 namespace linkscope::gpu {
 

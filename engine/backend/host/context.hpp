@@ -8,9 +8,9 @@
 
 #include "backend/host/topology.hpp"
 #include "backend/host/workers.hpp"
+#include "base/error.hpp"
 #include "model/buffer.hpp"
 #include "model/device.hpp"
-#include "model/support.hpp"
 
 namespace linkscope::host {
 

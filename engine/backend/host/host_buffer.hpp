@@ -6,8 +6,8 @@
 #include <memory>
 
 #include "backend/host/workers.hpp"
+#include "base/error.hpp"
 #include "model/buffer.hpp"
-#include "model/support.hpp"
 
 namespace linkscope::host {
 

@@ -4,8 +4,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "base/error.hpp"
 #include "base/units.hpp"
-#include "model/support.hpp"
 
 namespace linkscope::host {
 

@@ -11,8 +11,8 @@
 
 #include "backend/mpi/functions.h"
 #include "backend/mpi/mpi_runtime.hpp"
+#include "base/error.hpp"
 #include "base/shared_library.hpp"
-#include "model/support.hpp"
 
 namespace linkscope::mpi {
 

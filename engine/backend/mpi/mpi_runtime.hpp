@@ -14,7 +14,6 @@
 #include "backend/mpi/functions.h"
 #include "base/error.hpp"
 #include "model/device.hpp"
-#include "model/support.hpp"
 
 namespace linkscope::mpi {
 

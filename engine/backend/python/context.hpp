@@ -8,7 +8,7 @@
 #include <string>
 
 #include "backend/python/child.hpp"
-#include "model/support.hpp"
+#include "base/error.hpp"
 
 namespace linkscope::python {
 

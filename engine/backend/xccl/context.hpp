@@ -8,8 +8,8 @@
 #include "backend/gpu/context.hpp"
 #include "backend/xccl/communicator.hpp"
 #include "backend/xccl/library.hpp"
+#include "base/error.hpp"
 #include "model/flow.hpp"
-#include "model/support.hpp"
 
 namespace linkscope::xccl {
 

@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "backend/xccl/api.hpp"
+#include "base/error.hpp"
 #include "base/shared_library.hpp"
-#include "model/support.hpp"
 
 namespace linkscope::xccl {
 

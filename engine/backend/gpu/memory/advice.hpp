@@ -6,9 +6,9 @@
 #include <string>
 #include <string_view>
 
+#include "base/error.hpp"
 #include "base/units.hpp"
 #include "model/buffer.hpp"
-#include "model/support.hpp"
 
 namespace linkscope::gpu {
 
