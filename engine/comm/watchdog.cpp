@@ -36,15 +36,9 @@ Watchdog::~Watchdog() {
   thread_.join();
 }
 
-Watchdog::Guard Watchdog::over(int descriptor, Seconds grace, Reason reason) {
-  return add({descriptor, grace, std::move(reason), std::nullopt});
-}
-
-Watchdog::Guard Watchdog::over_the_end(Seconds grace, Reason reason) {
-  return add({-1, grace, std::move(reason), deadline_in(grace)});
-}
-
-Watchdog::Guard Watchdog::add(Watched entry) {
+Watchdog::Guard Watchdog::over(std::optional<int> descriptor, Seconds grace, Reason reason) {
+  Watched entry{descriptor.value_or(-1), grace, std::move(reason), std::nullopt};
+  if (!descriptor) entry.expires = deadline_in(grace);
   std::uint64_t number = 0;
   {
     const std::scoped_lock lock(change_);

@@ -33,20 +33,18 @@ class Watchdog {
   /// Holds as long as it lives, which is not longer than the watch, the connection and what the reason refers to.
   using Guard = std::shared_ptr<void>;
 
-  /// Once the peer of the socket `descriptor` has closed the connection, this process has `grace` left to go by itself.
-  [[nodiscard]] Guard over(int descriptor, Seconds grace, Reason reason);
-  /// It has `grace` left from now on.
-  [[nodiscard]] Guard over_the_end(Seconds grace, Reason reason);
+  /// Once the peer of the socket `descriptor` has closed the connection, this process has `grace` left to go by itself;
+  /// without a socket it has that from now on.
+  [[nodiscard]] Guard over(std::optional<int> descriptor, Seconds grace, Reason reason);
 
  private:
   struct Watched {
-    int descriptor = -1;
+    int descriptor = -1;  ///< until its connection has ended
     Seconds grace = 0;
     Reason reason;
-    std::optional<Deadline> expires;
+    std::optional<Deadline> expires;  ///< once it has
   };
 
-  Guard add(Watched entry);
   void wake() const;
   void look();
 

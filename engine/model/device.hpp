@@ -1,6 +1,7 @@
 // Device: a place that computes or owns memory.
 #pragma once
 
+#include <charconv>
 #include <compare>
 #include <map>
 #include <string>
@@ -8,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/error.hpp"
 #include "base/units.hpp"
 
 namespace linkscope {
@@ -20,9 +22,25 @@ struct DeviceId {
   int index = 0;
 
   auto operator<=>(const DeviceId&) const = default;
-  [[nodiscard]] std::string text() const;
+  [[nodiscard]] std::string text() const {
+    return (kind == DeviceKind::gpu ? "gpu:" : "numa:") + std::to_string(index);
+  }
   /// Throws Error{bad_input} for anything but "numa:N" or "gpu:N".
-  static DeviceId parse(std::string_view text);
+  static DeviceId parse(std::string_view text) {
+    const auto colon = text.find(':');
+    const std::string_view kind = text.substr(0, colon);
+    const std::string_view number =
+        colon == std::string_view::npos ? std::string_view{} : text.substr(colon + 1);
+    DeviceId id;
+    const auto [end, error] = std::from_chars(number.data(), number.data() + number.size(), id.index);
+    const bool whole_number = !number.empty() && error == std::errc{} &&
+                              end == number.data() + number.size() && id.index >= 0 && number.front() != '-';
+    if (!whole_number || (kind != "gpu" && kind != "numa")) {
+      throw Error(Fault::bad_input, "'" + std::string(text) + "' is not a device: say numa:N or gpu:N");
+    }
+    id.kind = kind == "gpu" ? DeviceKind::gpu : DeviceKind::numa;
+    return id;
+  }
 };
 
 /// What `describe` says of one device. Fields that do not apply stay empty or negative.

@@ -231,9 +231,4 @@ AssembledFlow assemble(const Flow& flow, const Regime& regime, const Gate& gate,
   return FlowAssembler(gate, group, pool).assemble(flow, regime);
 }
 
-bool repeats_one_slot(const Flow& flow, Cache cache) {
-  const Method& method = method_of(flow);
-  return cache == Cache::rotated && method.footprint(flow) > 0 && method.rotation_bytes(flow) == 0;
-}
-
 }  // namespace linkscope

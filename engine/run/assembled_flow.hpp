@@ -25,7 +25,4 @@ struct AssembledFlow {
 [[nodiscard]] AssembledFlow assemble(const Flow& flow, const Regime& regime, const Gate& gate,
                                      ProcessGroup& group, BufferPool& pool);
 
-/// Whether a rotated flow of the method stays on one slot whatever its size: a graph's, a direct collective's.
-[[nodiscard]] bool repeats_one_slot(const Flow& flow, Cache cache);
-
 }  // namespace linkscope

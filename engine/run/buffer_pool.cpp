@@ -26,7 +26,9 @@ bool takes_host_memory(const Endpoint& where) { return where.device.kind == Devi
 
 BufferPool::Lease BufferPool::acquire(const Memory& memory, const Endpoint& where, Bytes bytes) {
   const Bytes size = rounded_up(bytes);
-  evict_used_up();
+  entries_.remove_if([](const PooledBuffer& entry) {
+    return entry.is_unused_here() && !entry.memory->reusable(entry.buffer->where());
+  });
   PooledBuffer* entry = find_free(where, {}, size);
   if (entry == nullptr) entry = &allocate(memory, where, size);
   entry->last_use = ++uses_;
@@ -48,12 +50,6 @@ BufferPool::Lease BufferPool::acquire_together(const Memory& memory, const std::
   }
   entry->last_use = ++uses_;
   return entry->buffer;
-}
-
-void BufferPool::evict_used_up() {
-  entries_.remove_if([](const PooledBuffer& entry) {
-    return entry.is_unused_here() && !entry.memory->reusable(entry.buffer->where());
-  });
 }
 
 void BufferPool::evict_unused() {

@@ -66,7 +66,6 @@ class BufferPool {
   [[nodiscard]] Bytes host_bytes() const;
 
  private:
-  void evict_used_up();
   PooledBuffer* find_free(const Endpoint& where, const std::vector<Endpoint>& everywhere, Bytes bytes);
   PooledBuffer& allocate(const Memory& memory, const Endpoint& where, Bytes bytes);
   void make_room(Bytes bytes);

@@ -46,16 +46,6 @@ void add_gpus(Backend& backend, Backend gpus) {
   backend.free_retired = std::move(gpus.free_retired);
 }
 
-/// Returns what calls MPI, with every memory of this machine.
-std::shared_ptr<mpi::MpiContext> open_mpi(const Backend& backend,
-                                          const std::shared_ptr<host::HostContext>& host,
-                                          const Environment& environment) {
-  const bool many = environment.mpi_callers == MpiCallers::many;
-  mpi::MpiLibrary library(mpi::SearchRoots::of(environment.mpi, environment.python_environments),
-                          many ? mpi::threads_multiple : mpi::threads_single);
-  return std::make_shared<mpi::MpiContext>(host, std::move(library), backend.devices, backend.gpu_runtime);
-}
-
 }  // namespace
 
 Backend open_measured(std::size_t lanes, const Environment& environment, python::GroupPlace place) {
@@ -75,7 +65,11 @@ Backend open_measured(std::size_t lanes, const Environment& environment, python:
   }
   gates.push_back(std::make_unique<python::PythonGate>());
   backend.gate = std::make_unique<CompositeGate>(std::move(gates));
-  const auto mpi_context = open_mpi(backend, host, environment);
+  const bool many = environment.mpi_callers == MpiCallers::many;
+  mpi::MpiLibrary library(mpi::SearchRoots::of(environment.mpi, environment.python_environments),
+                          many ? mpi::threads_multiple : mpi::threads_single);
+  const auto mpi_context =
+      std::make_shared<mpi::MpiContext>(host, std::move(library), backend.devices, backend.gpu_runtime);
   backend.methods.push_back(mpi::mpi_message(mpi_context));
   backend.methods.push_back(mpi::mpi_collective(mpi_context));
   backend.methods.push_back(workload::mpi_schedule(mpi_context, backend.gpu_packer));

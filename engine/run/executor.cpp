@@ -22,7 +22,6 @@ LINKSCOPE_JSON(Breakdown, parts, phases)
 namespace {
 
 constexpr double share_of_available = 0.9;
-constexpr const char* one_slot_note = "repeats one slot: caches may serve it";
 
 Bytes host_limit(const Plan& plan) {
   if (plan.memory_limit_bytes > 0) return plan.memory_limit_bytes;
@@ -163,7 +162,9 @@ CaseResult Executor::measure(const Case& wanted) {
                         flow.tuning_group,
                         {},
                         method.traits().schedules ? PartsTime::longest : PartsTime::mean});
-    if (repeats_one_slot(flow, regime.cache)) measured.back().notes.emplace_back(one_slot_note);
+    // A graph, a direct collective: such a flow stays on one slot whatever its size.
+    if (regime.cache == Cache::rotated && method.footprint(flow) > 0 && method.rotation_bytes(flow) == 0)
+      measured.back().notes.emplace_back("repeats one slot: caches may serve it");
   }
   CaseResult result = measure_case(session_, *gate_, measured, regime);
   for (std::size_t i = 0; i < assembled.size(); ++i) {

@@ -79,16 +79,6 @@ struct Assignment {
   std::vector<int> cpus;  ///< those to keep to; none: as it was started
 };
 
-std::vector<int> read_cpus(Fields& fields) {
-  std::vector<int> cpus;
-  if (fields.find("cpus") == nullptr) return cpus;
-  for (const Json& cpu : fields.array("cpus")) {
-    if (!cpu.is_number_unsigned()) fields.reject("cpus", "must be a list of CPU numbers");
-    cpus.push_back(cpu.get<int>());
-  }
-  return cpus;
-}
-
 Assignment read_assignment(const std::string& line) {
   const Json json = Json::parse(line, nullptr, false);
   if (json.is_discarded()) throw Error(Fault::bad_input, "the supervisor's word is not JSON");
@@ -100,7 +90,12 @@ Assignment read_assignment(const std::string& line) {
   assignment.root = fields.text("root", "");
   assignment.limit = fields.number("limit_s");
   if (!(assignment.limit > 0)) fields.reject("limit_s", "must be more than 0");
-  assignment.cpus = read_cpus(fields);
+  if (fields.find("cpus") != nullptr) {
+    assignment.cpus = fields.entries("cpus", [&](const Json& cpu, const std::string& /*place*/) {
+      if (!cpu.is_number_unsigned()) fields.reject("cpus", "must be a list of CPU numbers");
+      return cpu.get<int>();
+    });
+  }
   fields.finish();
   return assignment;
 }
@@ -228,7 +223,7 @@ Health run_rank(const Environment& environment, const EngineFactory& factory, Co
     const Health health = work(*group, assignment, environment, factory, out, [&] {
       trouble = group->broken();
       if (trouble) tell(out, error_record(*trouble));
-      last_moments.emplace(watch.over_the_end(grace, [&] {
+      last_moments.emplace(watch.over(std::nullopt, grace, [&] {
         return (trouble ? trouble->what() + std::string("; ") : "") + "ending in good order took too long";
       }));
     });

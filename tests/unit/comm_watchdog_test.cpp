@@ -61,7 +61,7 @@ TEST_F(WatchTest, GivesTimeToGoByItself) {
     const auto order = watch_.over(ends.here.descriptor(), 3600, [] { return "too early"; });
     ends.there = Socket();
     // The thread is awake and goes by: whatever comes later is told, this is not.
-    const auto later = watch_.over_the_end(0, [] { return "later"; });
+    const auto later = watch_.over(std::nullopt, 0, [] { return "later"; });
     EXPECT_EQ(leaving_.get(), "later");
   }
 }
@@ -72,7 +72,7 @@ TEST_F(WatchTest, ForgetsWhatIsOver) {
     const auto order = watch_.over(ends.here.descriptor(), 0, [] { return "forgotten"; });
   }
   ends.there = Socket();
-  const auto later = watch_.over_the_end(0, [] { return "later"; });
+  const auto later = watch_.over(std::nullopt, 0, [] { return "later"; });
   EXPECT_EQ(leaving_.get(), "later");
 }
 
