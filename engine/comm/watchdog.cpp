@@ -74,6 +74,7 @@ void Watchdog::look() {
     lock.unlock();
     static_cast<void>(::poll(polled.data(), polled.size(), first ? milliseconds_until(*first) : -1));
     std::uint64_t count = 0;
+    // NOLINTNEXTLINE(clang-analyzer-unix.BlockInCriticalSection): the lock is released, and the waker never blocks
     static_cast<void>(::read(waker_.number(), &count, sizeof count));
     lock.lock();  // so that what a reason refers to stays
     for (std::size_t i = 0; i < numbers.size(); ++i) {

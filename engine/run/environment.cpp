@@ -49,7 +49,7 @@ Environment Environment::read() {
   Environment environment;
   Parameters values;
   for (const Parameter& row : {seed_row, sync_row, threads_row}) {
-    if (const char* value = std::getenv(row.name.data())) set(values, row, value);
+    if (const char* value = std::getenv(std::string(row.name).c_str())) set(values, row, value);
   }
   environment.first_seed = static_cast<std::uint64_t>(values.number(seed_row));
   environment.waiting = values.choice<SyncMode>(sync_row);
