@@ -1,5 +1,5 @@
-// Starting, asking and ending a Python child.
-#include "backend/python/child.hpp"
+// Starting, asking and ending a Python child, the first command to it, and the last.
+#include "backend/python/context.hpp"
 
 #include <fcntl.h>
 #include <poll.h>
@@ -15,6 +15,7 @@
 #include <cstring>
 #include <ctime>
 #include <string_view>
+#include <utility>
 
 #include "base/error.hpp"
 #include "base/steady_clock.hpp"
@@ -26,6 +27,8 @@ constexpr std::size_t length_bytes = 4;
 constexpr std::size_t most_words = 4096;
 constexpr Seconds end_timeout = 10;
 constexpr long pause_ns = 1'000'000;
+constexpr Seconds timeout_alone = 900;  // the supervisor's is shorter, and knows the case
+constexpr Seconds timeout_beside_limit = 30;
 
 std::string last_line(const std::string& text) {
   const std::size_t end = text.find_last_not_of(" \n\r\t");
@@ -50,21 +53,22 @@ Fault fault_of(const std::string& word) {
   return word == "broken" ? Fault::broken : Fault::fatal;
 }
 
-int milliseconds(Seconds left) { return left > 0 ? static_cast<int>(left * 1e3) + 1 : 0; }
-
-}  // namespace
-
-struct Child::Ends {
+/// Two ends that are connected: this process's and the child's.
+struct Ends {
   Descriptor own;
   Descriptor childs;
 };
 
-Child::Ends Child::connected(int (*make)(int* ends)) {
+Ends connected(int (*make)(int* ends)) {
   std::array<int, 2> ends{};
   if (make(ends.data()) != 0)
     throw Error(Fault::fatal, std::string("cannot connect a Python child: ") + std::strerror(errno));
   return {Descriptor(ends[0]), Descriptor(ends[1])};
 }
+
+int milliseconds(Seconds left) { return left > 0 ? static_cast<int>(left * 1e3) + 1 : 0; }
+
+}  // namespace
 
 Child::Child(const std::string& program, Seconds timeout) : timeout_(timeout) {
   const auto pipe = [](int* ends) { return ::pipe2(ends, O_CLOEXEC); };
@@ -211,6 +215,52 @@ void Child::await_until(Seconds deadline) {
     const timespec pause{0, pause_ns};
     ::nanosleep(&pause, nullptr);
   }
+}
+
+Child& PythonContext::child() {
+  if (child_) return *child_;
+  if (program_.empty())
+    throw Error(Fault::unsupported, "this engine was told of no Python: LINKSCOPE_PYTHON_PROGRAM is not set");
+  // Longer than the others wait for this process: they are the ones to say who is late.
+  const Seconds timeout = place_.limit ? 2 * *place_.limit + timeout_beside_limit : timeout_alone;
+  auto started = std::make_unique<Child>(program_, timeout);
+  static_cast<void>(started->ask({{"do", "begin"},
+                                  {"rank", place_.rank},
+                                  {"size", place_.size},
+                                  {"root_host", place_.root_host},
+                                  {"limit_s", place_.limit.value_or(timeout_alone)},
+                                  {"memory_limit_bytes", place_.memory_limit}}));
+  child_ = std::move(started);
+  return *child_;
+}
+
+const Message& PythonContext::installed() {
+  if (installed_.is_null()) installed_ = child().ask({{"do", "describe"}});
+  return installed_;
+}
+
+Support PythonContext::has(const std::string& what) {
+  try {
+    const Message& problem = installed().at("problems").at(what);
+    return problem.is_null() ? Support::yes() : Support::no(problem.get<std::string>());
+  } catch (const Error& error) {
+    return Support::no(error.what());
+  }
+}
+
+std::map<std::string, std::string> PythonContext::versions() {
+  try {
+    return installed().at("versions").get<std::map<std::string, std::string>>();
+  } catch (const Error&) {
+    return {};  // has() says why
+  }
+}
+
+void PythonContext::finish() {
+  if (!child_) return;
+  static_cast<void>(child_->ask({{"do", "close"}}));
+  child_->await_end();
+  child_.reset();
 }
 
 }  // namespace linkscope::python

@@ -35,9 +35,6 @@ class Child {
   void await_end();
 
  private:
-  /// Two ends that are connected: this process's and the child's.
-  struct Ends;
-  [[nodiscard]] static Ends connected(int (*make)(int* ends));
   void start(const std::string& program, int socket, int words, int reason);
   void receive(std::string& bytes, std::size_t count, Seconds deadline);
   void take_words();
