@@ -2,15 +2,12 @@
 
 #include <algorithm>
 #include <array>
-#include <functional>
 #include <map>
 #include <optional>
-#include <set>
 #include <string>
 #include <vector>
 
-#include "backend/mpi/context.hpp"
-#include "backend/mpi/mpi_runtime.hpp"
+#include "backend/mpi/methods.hpp"
 #include "base/error.hpp"
 #include "base/steady_clock.hpp"
 #include "model/gpu_runtime.hpp"
@@ -215,55 +212,8 @@ class MpiTransport final : public Transport {
   Seconds copied_ = 0;
 };
 
-std::vector<int> processes_of(const Flow& flow) {
-  std::vector<int> ranks;
-  for (const Endpoint& member : flow.members) ranks.push_back(member.rank);
-  return ranks;
-}
-
-/// This process's rank, if it has one.
-class MpiScheduleParts final : public ScheduleParts {
- public:
-  MpiScheduleParts(mpi::MpiRuntime& runtime, const Flow& flow)
-      : runtime_(&runtime), processes_(processes_of(flow)) {}
-
-  void carry(MpiTransport& transport) { transport_ = &transport; }
-  [[nodiscard]] std::string export_handles() override {
-    return mpi::RankEntry{runtime_->rank(), runtime_->size(), 0}.told();
-  }
-  void import_handles(const std::vector<std::string>& exports) override {
-    static_cast<void>(mpi::require_one_world(exports));
-    held_ = runtime_->hold(processes_);
-    const mpi::Tags tags = runtime_->tags();
-    const mpi::MpiHandle communicator = runtime_->communicator(processes_);
-    if (transport_ != nullptr) transport_->connect(communicator, tags.message);
-  }
-
- private:
-  mpi::MpiRuntime* runtime_;
-  std::vector<int> processes_;
-  MpiTransport* transport_ = nullptr;
-  std::shared_ptr<void> held_;
-};
-
-std::vector<std::string> notes_of(mpi::MpiRuntime& runtime) {
-  std::vector<std::string> notes{"by " + runtime.version()};
-  if (std::string threads = runtime.threads(); !threads.empty()) notes.push_back(std::move(threads));
-  return notes;
-}
-
-/// Libraries ask the GPUs' runtime which device is current.
-std::function<void()> use_of(GpuRuntime* gpus, const DeviceId& device) {
-  if (gpus == nullptr) return {};
-  return [gpus, device] {
-    if (const int code = gpus->use(device); code != 0) throw gpus->failure(code);
-  };
-}
-
 Support takes_processes(const Flow& flow) {
-  const std::vector<int> ranks = processes_of(flow);
-  if (std::set<int>(ranks.begin(), ranks.end()).size() < ranks.size())
-    return Support::no("mpi-schedule has one rank in each process");
+  if (!mpi::in_own_processes(flow)) return Support::no("mpi-schedule has one rank in each process");
   if (!is_staged(flow)) return Support::yes();
   if (flow.schedule->particles) return Support::no("staging of particles is not what the application does");
   if (!std::all_of(flow.members.begin(), flow.members.end(), mpi::on_gpu))
@@ -280,23 +230,33 @@ Method mpi_schedule(const std::shared_ptr<mpi::MpiContext>& context, const MakeP
   method.parameters = {staging_parameter};
   method.available = [context] { return context->library().available(); };
   method.assemble = [context, gpu_packer](const Flow& flow, const std::vector<LocalPart>& own) {
-    if (own.empty()) return std::make_unique<MpiScheduleParts>(context->library().runtime(), flow);
-    const LocalPart& part = own.front();
-    const Endpoint& where = flow.members[part.index];
-    const DeviceId device = worker_of(flow, part.index).device;
-    mpi::MpiRuntime& runtime = context->runtime(device);
-    if (!is_staged(flow)) context->require_taken(where);
-    RankContext rank = rank_context(flow, part, gpu_packer);
-    auto transport =
-        std::make_unique<MpiTransport>(runtime, *flow.schedule, rank.rank, part.arenas.destination->data(),
-                                       where, is_staged(flow) ? context->gpus() : nullptr);
-    auto parts = std::make_unique<MpiScheduleParts>(runtime, flow);
-    parts->carry(*transport);
-    rank.transport = std::move(transport);
-    const mpi::Caller caller = context->caller(device);
-    parts->add(std::move(rank), {caller.node, runtime.worker(), runtime.turn(), notes_of(runtime),
-                                 use_of(caller.gpus, device)});
-    return parts;
+    std::unique_ptr<Transfer> own_rank;
+    MpiTransport* transport = nullptr;
+    if (!own.empty()) {
+      const LocalPart& part = own.front();
+      const Endpoint& where = flow.members[part.index];
+      const DeviceId device = worker_of(flow, part.index).device;
+      mpi::MpiRuntime& runtime = context->runtime(device);
+      if (!is_staged(flow)) context->require_taken(where);
+      RankContext rank = rank_context(flow, part, gpu_packer);
+      auto by_mpi =
+          std::make_unique<MpiTransport>(runtime, *flow.schedule, rank.rank, part.arenas.destination->data(),
+                                         where, is_staged(flow) ? context->gpus() : nullptr);
+      transport = by_mpi.get();
+      rank.transport = std::move(by_mpi);
+      own_rank =
+          schedule_transfer(std::move(rank), {context->caller(device).node, runtime.worker(), runtime.turn(),
+                                              runtime.notes(), [context, device] { context->use(device); }});
+    }
+    mpi::MpiRuntime& runtime = context->library().runtime();
+    const auto connect = [&runtime, ranks = mpi::ranks_of(flow), transport,
+                          held = std::shared_ptr<void>()](std::uint64_t /*slots*/) mutable {
+      held = runtime.hold(ranks);  // as long as these parts live
+      const mpi::Tags tags = runtime.tags();
+      const mpi::MpiHandle communicator = runtime.communicator(ranks);
+      if (transport != nullptr) transport->connect(communicator, tags.message);
+    };
+    return std::make_unique<mpi::MpiParts>(runtime, std::move(own_rank), 0, connect);
   };
   return method;
 }

@@ -58,14 +58,6 @@ int begin_receives(CallArguments& arguments, std::uint64_t repeat, int at) noexc
   });
 }
 
-int exchange_windows(CallArguments& arguments, std::uint64_t repeat, WaitFirst order) noexcept {
-  if (const int code = begin_receives(arguments, repeat, 0); code != 0) return code;
-  if (const int code = begin_sends(arguments, repeat, arguments.depth); code != 0) return code;
-  const int first = order == WaitFirst::sends ? arguments.depth : 0;
-  if (const int code = arguments.wait(first); code != 0) return code;
-  return arguments.wait(arguments.depth - first);
-}
-
 /// Does `work` for each repeat, up to the first that fails.
 template <class Work>
 int each(std::uint64_t first, std::uint64_t repeats, const Work& work) noexcept {
@@ -111,14 +103,15 @@ int receive_window(CallArguments& arguments, std::uint64_t first, std::uint64_t 
 
 /// `depth` messages under way in each direction, as osu_bibw. The first end waits for what it sends before what it
 /// gets, the second the other way round.
-int exchange_windows_first(CallArguments& arguments, std::uint64_t first, std::uint64_t repeats) noexcept {
-  return each(first, repeats,
-              [&](std::uint64_t repeat) { return exchange_windows(arguments, repeat, WaitFirst::sends); });
-}
-
-int exchange_windows_second(CallArguments& arguments, std::uint64_t first, std::uint64_t repeats) noexcept {
-  return each(first, repeats,
-              [&](std::uint64_t repeat) { return exchange_windows(arguments, repeat, WaitFirst::receives); });
+template <WaitFirst order>
+int exchange_windows(CallArguments& arguments, std::uint64_t first, std::uint64_t repeats) noexcept {
+  return each(first, repeats, [&](std::uint64_t repeat) {
+    if (const int code = begin_receives(arguments, repeat, 0); code != 0) return code;
+    if (const int code = begin_sends(arguments, repeat, arguments.depth); code != 0) return code;
+    const int waited_first = order == WaitFirst::sends ? arguments.depth : 0;
+    if (const int code = arguments.wait(waited_first); code != 0) return code;
+    return arguments.wait(arguments.depth - waited_first);
+  });
 }
 
 /// There and back, as osu_latency.
@@ -158,22 +151,28 @@ int get_each(CallArguments& arguments, std::uint64_t first, std::uint64_t repeat
   });
 }
 
-constexpr auto bandwidth = Quantity::bandwidth;
-constexpr auto latency = Quantity::latency;
-
-// clang-format off
 // The calls are in the order of call_parameter's words.
 constexpr std::array<Call, 8> calls{{
-    {"MPI_Send, MPI_Recv", bandwidth, Directions::one, Sides::two, TimedAt::source, Operations::one, send_each, receive_each},
-    {"MPI_Isend, MPI_Irecv, MPI_Waitall", bandwidth, Directions::one, Sides::two, TimedAt::source, Operations::window, send_window, receive_window},
-    {"MPI_Isend, MPI_Irecv, MPI_Waitall", bandwidth, Directions::both, Sides::two, TimedAt::source, Operations::both_windows, exchange_windows_first, exchange_windows_second},
-    {"MPI_Send, MPI_Recv", latency, Directions::both, Sides::two, TimedAt::source, Operations::two, ping, pong},
-    {"MPI_Put, MPI_Win_flush", latency, Directions::one, Sides::one, TimedAt::source, Operations::one, put_each, nullptr},
-    {"MPI_Get, MPI_Win_flush", latency, Directions::one, Sides::one, TimedAt::destination, Operations::one, nullptr, get_each},
-    {"MPI_Put, MPI_Win_flush", bandwidth, Directions::one, Sides::one, TimedAt::source, Operations::window, put_each, nullptr},
-    {"MPI_Get, MPI_Win_flush", bandwidth, Directions::one, Sides::one, TimedAt::destination, Operations::window, nullptr, get_each},
+    {.made_of = "MPI_Send, MPI_Recv", .at_source = send_each, .at_destination = receive_each},
+    {.made_of = "MPI_Isend, MPI_Irecv, MPI_Waitall",
+     .many = true,
+     .at_source = send_window,
+     .at_destination = receive_window},
+    {.made_of = "MPI_Isend, MPI_Irecv, MPI_Waitall",
+     .both_ways = true,
+     .many = true,
+     .at_source = exchange_windows<WaitFirst::sends>,
+     .at_destination = exchange_windows<WaitFirst::receives>},
+    {.made_of = "MPI_Send, MPI_Recv",
+     .quantity = Quantity::latency,
+     .both_ways = true,
+     .at_source = ping,
+     .at_destination = pong},
+    {.made_of = "MPI_Put, MPI_Win_flush", .quantity = Quantity::latency, .at_source = put_each},
+    {.made_of = "MPI_Get, MPI_Win_flush", .quantity = Quantity::latency, .at_destination = get_each},
+    {.made_of = "MPI_Put, MPI_Win_flush", .many = true, .at_source = put_each},
+    {.made_of = "MPI_Get, MPI_Win_flush", .many = true, .at_destination = get_each},
 }};
-// clang-format on
 
 }  // namespace
 
@@ -182,23 +181,11 @@ const Call& Call::of(const Flow& flow) {
 }
 
 int window_of(const Flow& flow) {
-  return Call::of(flow).keeps_many_under_way() ? static_cast<int>(flow.parameters.number(window_parameter))
-                                               : 1;
+  return Call::of(flow).many ? static_cast<int>(flow.parameters.number(window_parameter)) : 1;
 }
 
 std::uint64_t operations_of(const Flow& flow) {
-  const auto window = static_cast<std::uint64_t>(window_of(flow));
-  switch (Call::of(flow).operations) {
-    case Operations::one:
-      return 1;
-    case Operations::two:
-      return 2;
-    case Operations::window:
-      return window;
-    case Operations::both_windows:
-      return 2 * window;
-  }
-  return 1;
+  return static_cast<std::uint64_t>(window_of(flow)) * (Call::of(flow).both_ways ? 2 : 1);
 }
 
 }  // namespace linkscope::mpi

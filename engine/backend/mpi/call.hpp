@@ -2,15 +2,14 @@
 // makes.
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
 
 #include "backend/mpi/functions.h"
 #include "base/units.hpp"
 #include "model/flow.hpp"
 #include "model/gpu_runtime.hpp"
+#include "model/copy_check.hpp"
 #include "model/method.hpp"
-#include "model/transfer.hpp"
 
 namespace linkscope::mpi {
 
@@ -63,32 +62,23 @@ inline constexpr Parameter call_parameter =
 inline constexpr Parameter window_parameter =
     integer("window", "messages in flight, for the window calls", 1, 4096, 64);  // osu_bw's
 
-enum class Directions { one, both };
-enum class Sides { two, one };
-/// Whose process's time is the flow's.
-enum class TimedAt { source, destination };
-/// Operations of one repeat: time is reported per operation.
-enum class Operations { one, two, window, both_windows };
-
 struct Call {
   const char* made_of = "";  ///< for messages
   Quantity quantity = Quantity::bandwidth;
-  Directions directions = Directions::one;
-  Sides sides = Sides::two;
-  TimedAt timed_at = TimedAt::source;
-  Operations operations = Operations::one;
-  MessageLoop at_source = nullptr;  ///< null: attends while the other side puts or gets
+  bool both_ways = false;           ///< data go in both directions
+  bool many = false;                ///< a repeat is a window of messages under way
+  MessageLoop at_source = nullptr;  ///< null: attends while the other side puts or gets, and is timed
   MessageLoop at_destination = nullptr;
 
   static const Call& of(const Flow& flow);
-  [[nodiscard]] bool keeps_many_under_way() const {
-    return operations == Operations::window || operations == Operations::both_windows;
-  }
+  [[nodiscard]] bool one_sided() const { return at_source == nullptr || at_destination == nullptr; }
+  /// Whose process's time is the flow's.
+  [[nodiscard]] Side timed_side() const { return at_source == nullptr ? Side::destination : Side::source; }
 };
 
 /// Parameter `window` where the call has one, else 1.
 [[nodiscard]] int window_of(const Flow& flow);
-/// Operations of one repeat of this flow.
+/// Operations of one repeat of this flow: time is reported per operation.
 [[nodiscard]] std::uint64_t operations_of(const Flow& flow);
 
 }  // namespace linkscope::mpi

@@ -2,7 +2,6 @@
 #include "backend/mpi/methods.hpp"
 
 #include <array>
-#include <set>
 #include <string>
 #include <utility>
 
@@ -69,17 +68,9 @@ Slots slots_of(const Buffer* buffer, Bytes stride, std::uint64_t count) {
   return {buffer == nullptr ? nullptr : buffer->data(), buffer == nullptr ? 0 : stride, count};
 }
 
-std::vector<int> ranks_of(const Flow& flow) {
-  std::vector<int> ranks;
-  for (const Endpoint& member : flow.members) ranks.push_back(member.rank);
-  return ranks;
-}
-
 Support supports_members(const Flow& flow) {
   static_cast<void>(CollectiveShape::of(flow));
-  const std::vector<int> ranks = ranks_of(flow);
-  if (std::set<int>(ranks.begin(), ranks.end()).size() < ranks.size())
-    return Support::no("mpi-collective has one member in each process");
+  if (!in_own_processes(flow)) return Support::no("mpi-collective has one member in each process");
   return Support::yes();
 }
 

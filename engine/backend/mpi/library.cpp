@@ -53,24 +53,7 @@ bool may_exist(const std::filesystem::path& file) {
   return !file.has_parent_path() || std::filesystem::exists(file, unknown);
 }
 
-}  // namespace
-
-SearchRoots SearchRoots::of(std::string asked, const std::vector<std::string>& environments) {
-  std::error_code unknown;
-  const auto engine = std::filesystem::read_symlink("/proc/self/exe", unknown);
-  return {std::move(asked), engine.parent_path(), {environments.begin(), environments.end()}};
-}
-
-std::vector<Candidate> candidates(const SearchRoots& roots) {
-  if (!roots.asked.empty()) return {{roots.asked, FileKind::either}};
-  std::vector<Candidate> all{{roots.engine / site_adapter, FileKind::adapter}};
-  for (const char* name : library_names) all.push_back({name, FileKind::library});
-  for (const auto& folder : folders(roots)) {
-    for (const char* name : library_names) all.push_back({folder / name, FileKind::library});
-  }
-  return all;
-}
-
+/// Says where the candidates are looked for, for the reason why nothing was found.
 std::string places(const SearchRoots& roots) {
   if (!roots.asked.empty()) return roots.asked + " (LINKSCOPE_MPI)";
   std::string text =
@@ -79,8 +62,22 @@ std::string places(const SearchRoots& roots) {
   return text;
 }
 
-std::filesystem::path abi_adapter(const SearchRoots& roots) {
-  return roots.engine / "liblinkscope-mpi-abi.so";
+}  // namespace
+
+SearchRoots SearchRoots::of(std::string asked, const std::vector<std::string>& environments) {
+  std::error_code unknown;
+  const auto engine = std::filesystem::read_symlink("/proc/self/exe", unknown);
+  return {std::move(asked), engine.parent_path(), {environments.begin(), environments.end()}};
+}
+
+std::vector<std::filesystem::path> candidates(const SearchRoots& roots) {
+  if (!roots.asked.empty()) return {roots.asked};
+  std::vector<std::filesystem::path> all{roots.engine / site_adapter};
+  all.insert(all.end(), library_names.begin(), library_names.end());
+  for (const auto& folder : folders(roots)) {
+    for (const char* name : library_names) all.push_back(folder / name);
+  }
+  return all;
 }
 
 Support MpiLibrary::available() {
@@ -89,30 +86,29 @@ Support MpiLibrary::available() {
 }
 
 Support MpiLibrary::load() {
-  std::string found;  // and unusable
-  for (const Candidate& candidate : candidates(roots_)) {
-    if (!may_exist(candidate.file)) continue;
-    const Support loaded = load(candidate);
+  const bool asked = !roots_.asked.empty();
+  std::string unusable;
+  for (const std::filesystem::path& file : candidates(roots_)) {
+    if (!may_exist(file)) continue;
+    const Support loaded = load(file);
     if (loaded) return loaded;
-    if (candidate.file.has_parent_path() || candidate.kind == FileKind::either)
-      found += "; " + loaded.reason();
+    if (asked || file.has_parent_path()) unusable += "; " + loaded.reason();
   }
-  return Support::no("no MPI library: looked for " + places(roots_) + found +
-                     (roots_.asked.empty() ? "; set LINKSCOPE_MPI to one" : ""));
+  return Support::no("no MPI library: looked for " + places(roots_) + unusable +
+                     (asked ? "" : "; set LINKSCOPE_MPI to one"));
 }
 
-Support MpiLibrary::load(const Candidate& candidate) {
-  const SharedLibrary library(candidate.file, RTLD_GLOBAL);  // for an adapter, and for MPI's own plug-ins
+Support MpiLibrary::load(const std::filesystem::path& file) {
+  const SharedLibrary library(file, RTLD_GLOBAL);  // for an adapter, and for MPI's own plug-ins
   if (!library.loaded()) return Support::no(SharedLibrary::problem());
-  file_ = file_of_mpi(library, candidate.file.string());
-  if (candidate.kind != FileKind::library && library.find<void>(entry) != nullptr)
-    return adopt(library, candidate.file);
+  file_ = file_of_mpi(library, file.string());
+  if (library.find<void>(entry) != nullptr) return adopt(library, file);
   if (!has_standard_abi(library)) {
-    return Support::no(candidate.file.string() +
+    return Support::no(file.string() +
                        " has not the standard ABI of MPI 5.0: build linkscope with its mpicc, as by "
                        "`MPICC=PATH make setup`");
   }
-  const std::filesystem::path adapter = abi_adapter(roots_);
+  const std::filesystem::path adapter = roots_.engine / "liblinkscope-mpi-abi.so";
   const SharedLibrary adapting(adapter, RTLD_GLOBAL);
   return adapting.loaded() ? adopt(adapting, adapter) : Support::no(SharedLibrary::problem());
 }

@@ -26,27 +26,10 @@ struct SearchRoots {
   static SearchRoots of(std::string asked, const std::vector<std::string>& environments);
 };
 
-/// The kind of file that is expected at a place.
-enum class FileKind {
-  adapter,  ///< liblinkscope-mpi-*.so, which brings its MPI along
-  library,  ///< an MPI library that has the standard ABI
-  either,   ///< what the user named
-};
-
-struct Candidate {
-  std::filesystem::path file;  ///< a bare name: wherever the loader looks
-  FileKind kind = FileKind::either;
-};
-
-/// Returns the files in the order in which they are tried: the one asked for alone; else the site's adapter beside the
-/// engine, then libmpi_abi by the loader's path, in the Python environments, and in a lib/ that the engine is below (a
-/// wheel's).
-[[nodiscard]] std::vector<Candidate> candidates(const SearchRoots& roots);
-/// Says where the candidates are looked for, for the reason why nothing was found.
-[[nodiscard]] std::string places(const SearchRoots& roots);
-
-/// The adapter to the standard ABI, which every build has.
-[[nodiscard]] std::filesystem::path abi_adapter(const SearchRoots& roots);
+/// Returns the files in the order in which they are tried: the one asked for alone; else the site's adapter
+/// (liblinkscope-mpi-site.so, which brings its MPI along) beside the engine, then libmpi_abi by the loader's path, in the
+/// Python environments, and in a lib/ that the engine is below (a wheel's). A bare name is wherever the loader looks.
+[[nodiscard]] std::vector<std::filesystem::path> candidates(const SearchRoots& roots);
 
 /// Looks for an MPI when first asked for one, and starts it when a flow first needs it. It stays loaded until the
 /// process ends: no MPI survives being unloaded.
@@ -67,7 +50,7 @@ class MpiLibrary {
 
  private:
   [[nodiscard]] Support load();
-  [[nodiscard]] Support load(const Candidate& candidate);
+  [[nodiscard]] Support load(const std::filesystem::path& file);
   [[nodiscard]] Support adopt(const SharedLibrary& adapter, const std::string& file);
 
   SearchRoots roots_;

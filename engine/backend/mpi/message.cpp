@@ -30,7 +30,7 @@ Support supports_message(const Flow& flow, const GpuRuntime* gpus) {
   if (!on_gpu(*flow.source) && !on_gpu(*flow.destination))
     return Support::no("staging through the host is for a GPU's memory");
   const Call& call = Call::of(flow);
-  if (call.keeps_many_under_way() || call.sides == Sides::one)
+  if (call.many || call.one_sided())
     return Support::no("staging through the host is one copy at a time: call send or ping-pong");
   if (gpus == nullptr) return Support::no("this engine has no GPU to copy from");
   return Support::yes();
@@ -38,11 +38,11 @@ Support supports_message(const Flow& flow, const GpuRuntime* gpus) {
 
 std::vector<FlowPart> message_parts(const Flow& flow) {
   const Call& call = Call::of(flow);
-  const auto timing = [&](TimedAt at) { return call.timed_at == at ? Timing::timed : Timing::untimed; };
-  FlowPart from{flow.source->rank, flow.source->device, flow.source, std::nullopt, timing(TimedAt::source)};
+  const auto timing = [&](Side at) { return call.timed_side() == at ? Timing::timed : Timing::untimed; };
+  FlowPart from{flow.source->rank, flow.source->device, flow.source, std::nullopt, timing(Side::source)};
   FlowPart to{flow.destination->rank, flow.destination->device, std::nullopt, flow.destination,
-              timing(TimedAt::destination)};
-  if (call.directions == Directions::both) {
+              timing(Side::destination)};
+  if (call.both_ways) {
     from.destination = flow.source;
     to.source = flow.destination;
   }
@@ -80,19 +80,22 @@ std::unique_ptr<PreparedParts> assemble_message(MpiContext& context, const Flow&
   std::unique_ptr<EndTransfer> end = own_end(context, flow, own);
   MpiRuntime& runtime = context.library().runtime();
   const std::vector<int> ranks{flow.source->rank, flow.destination->rank};
-  const Sides sides = Call::of(flow).sides;
-  const auto connect = [&runtime, ranks, sides, at = end.get()](std::uint64_t slots) {
+  const bool one_sided = Call::of(flow).one_sided();
+  const auto connect = [&runtime, ranks, one_sided, at = end.get()](std::uint64_t slots) {
     // A window is made by all of its communicator: the two ends need one of their own, which all processes help to
     // make.
-    const MpiHandle communicator = sides == Sides::one ? runtime.communicator(ranks) : runtime.world();
+    const MpiHandle communicator = one_sided ? runtime.communicator(ranks) : runtime.world();
     const Tags tags = runtime.tags();
     if (at == nullptr) return;
     const int peer_place = runtime.rank() == ranks.front() ? 1 : 0;
-    const int peer = sides == Sides::one ? peer_place : ranks[static_cast<std::size_t>(peer_place)];
+    const int peer = one_sided ? peer_place : ranks[static_cast<std::size_t>(peer_place)];
     at->connect(slots, communicator, peer, tags);
   };
   const std::uint64_t slots = own.empty() ? 0 : own.front().arenas.rotation.slots;
-  return std::make_unique<MpiParts>(runtime, std::move(end), slots, connect);
+  const auto take_back = [at = end.get()] {
+    if (at != nullptr) at->finish();
+  };
+  return std::make_unique<MpiParts>(runtime, std::move(end), slots, connect, take_back);
 }
 
 }  // namespace
@@ -125,7 +128,7 @@ void EndTransfer::connect(std::uint64_t slots, MpiHandle communicator, int peer,
   if (arguments_.bytes > 0)
     set_check(std::make_unique<MessageCheck>(end_.side, arenas, static_cast<Bytes>(arguments_.bytes),
                                              rotation, static_cast<std::uint64_t>(arguments_.depth)));
-  if (call_->sides == Sides::two) return;
+  if (!call_->one_sided()) return;
   std::byte* const base = end_.side == Side::source ? arguments_.out.base : arguments_.in.base;
   const auto extent = static_cast<std::int64_t>(rotation.stride * slots);
   runtime().in_its_thread([&] {
@@ -136,7 +139,7 @@ void EndTransfer::connect(std::uint64_t slots, MpiHandle communicator, int peer,
 std::optional<Span> EndTransfer::make_calls(std::uint64_t first, std::uint64_t repeats) noexcept {
   if (barrier_failed()) return std::nullopt;
   const std::optional<Span> span =
-      call_->sides == Sides::two ? timed_loop(first, repeats) : one_sided(first, repeats);
+      call_->one_sided() ? one_sided(first, repeats) : timed_loop(first, repeats);
   // Neither leaves MPI before the other has all: many an MPI moves what it has taken on, and serves others' puts and
   // gets, only while it is called.
   if (!span || barrier_failed()) return std::nullopt;
@@ -158,8 +161,7 @@ std::optional<Span> EndTransfer::timed_loop(std::uint64_t first, std::uint64_t r
 
 /// Locks the other's memory for all repeats, outside the time.
 std::optional<Span> EndTransfer::one_sided(std::uint64_t first, std::uint64_t repeats) noexcept {
-  const Side driver = call_->timed_at == TimedAt::source ? Side::source : Side::destination;
-  if (end_.side != driver) {
+  if (end_.side != call_->timed_side()) {
     const Seconds moment = steady_seconds();
     return Span{moment, moment, moment};
   }
@@ -172,7 +174,7 @@ std::optional<Span> EndTransfer::one_sided(std::uint64_t first, std::uint64_t re
 
 std::vector<std::string> EndTransfer::notes() const {
   std::vector<std::string> notes = MpiTransfer::notes();
-  if (call_->operations == Operations::both_windows) {
+  if (call_->both_ways && call_->many) {
     notes.push_back("both directions together: " + std::to_string(arguments_.depth) +
                     " messages under way each way; the result is the sum of both");
   }

@@ -157,8 +157,6 @@ std::shared_ptr<void> MpiRuntime::hold(const std::vector<int>& ranks) {
   return held;
 }
 
-std::string MpiRuntime::version() const { return version_of(*functions_); }
-
 std::string version_of(const MpiFunctions& functions) {
   std::array<char, text_room> text{};
   if (functions.library_version(text.data(), text_room) != 0) return "an MPI of unknown version";
@@ -175,6 +173,12 @@ std::string MpiRuntime::threads() const {
   const std::string given = name_of(threads_);
   if (threads_ < wanted_) return given + ", not the " + name_of(wanted_) + " asked for";
   return threads_ == threads_single ? "" : given;
+}
+
+std::vector<std::string> MpiRuntime::notes() const {
+  std::vector<std::string> notes{"by " + version()};
+  if (std::string served = threads(); !served.empty()) notes.push_back(std::move(served));
+  return notes;
 }
 
 Support MpiRuntime::takes_gpu_memory() const {

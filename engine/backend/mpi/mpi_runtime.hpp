@@ -66,10 +66,12 @@ class MpiRuntime {
   /// processes alike. Throws Error{unsupported} where it is held.
   [[nodiscard]] std::shared_ptr<void> hold(const std::vector<int>& ranks);
 
-  [[nodiscard]] std::string version() const;  ///< version_of() its functions
+  [[nodiscard]] std::string version() const { return version_of(*functions_); }
   /// "MPI_THREAD_MULTIPLE": the level that it serves, where that is more than MPI_THREAD_SINGLE, or another than it was
   /// asked for; else empty.
   [[nodiscard]] std::string threads() const;
+  /// Names the library and threads(), for rows.
+  [[nodiscard]] std::vector<std::string> notes() const;
   /// Tells whether MPI says that it takes addresses of GPU memory; it is never tried out.
   [[nodiscard]] Support takes_gpu_memory() const;
   /// Takes note that this process calls MPI with memory on `device`; the first GPU is its home.
