@@ -19,8 +19,19 @@ namespace linkscope::host {
 
 namespace {
 
-constexpr Bytes block_words =
-    512;  // compared as one, then searched if it differs: the loop has no early exit
+/// Returns the first byte that differs from the pattern whose word `first_word` comes first.
+std::optional<Bytes> find_mismatch(const std::byte* at, Bytes length, std::uint64_t seed,
+                                   std::uint64_t first_word) {
+  const FillFunction fill = widest_fill();
+  std::array<std::byte, 4 * KiB> expected;
+  for (Bytes from = 0; from < length; from += expected.size()) {
+    const Bytes size = std::min(expected.size(), length - from);
+    fill(expected.data(), size, seed, first_word + from / word_bytes);
+    if (std::memcmp(at + from, expected.data(), size) == 0) continue;
+    return static_cast<Bytes>(std::mismatch(at + from, at + from + size, expected.begin()).first - at);
+  }
+  return std::nullopt;
+}
 
 /// Calls `work` with a word as wide as one element.
 template <class Work>
@@ -62,33 +73,6 @@ std::optional<Bytes> find_wrong_element(Word /*width*/, const std::byte* at, Byt
 
 }  // namespace
 
-void fill_pattern(std::byte* at, Bytes length, std::uint64_t seed, std::uint64_t first_word) {
-  widest_fill()(at, length, seed, first_word);
-}
-
-std::optional<Bytes> find_mismatch(const std::byte* at, Bytes length, std::uint64_t seed,
-                                   std::uint64_t first_word) {
-  const std::uint64_t words = length / word_bytes;
-  for (std::uint64_t begin = 0; begin * word_bytes < length; begin += block_words) {
-    const std::uint64_t count = std::min(block_words, words - begin);
-    std::uint64_t difference = 0;
-    for (std::uint64_t i = begin; i < begin + count; ++i) {
-      std::uint64_t word = 0;
-      std::memcpy(&word, at + i * word_bytes, word_bytes);
-      difference |= word ^ pattern_word(seed, first_word + i);
-    }
-    const Bytes from = begin * word_bytes;
-    const Bytes size =
-        count < block_words ? length - from : count * word_bytes;  // the last block has the tail
-    if (difference == 0 && size == count * word_bytes) continue;
-    std::array<std::byte, (block_words + 1) * word_bytes> expected{};
-    fill_pattern(expected.data(), size, seed, first_word + begin);
-    const auto differs = std::mismatch(at + from, at + from + size, expected.begin());
-    if (differs.first != at + from + size) return static_cast<Bytes>(differs.first - at);
-  }
-  return std::nullopt;
-}
-
 HostBuffer::HostBuffer(Endpoint where, Bytes bytes, std::byte* address, Deleter deleter, WorkerPool& workers)
     : Buffer(std::move(where), bytes), address_(address), deleter_(std::move(deleter)), workers_(workers) {}
 
@@ -99,7 +83,7 @@ HostBuffer::~HostBuffer() {
 void HostBuffer::fill(Bytes offset, Bytes length, std::uint64_t seed) {
   std::byte* const at = address_ + offset;
   workers_.share(length,
-                 [=](Bytes from, Bytes size) { fill_pattern(at + from, size, seed, from / word_bytes); });
+                 [=](Bytes from, Bytes size) { widest_fill()(at + from, size, seed, from / word_bytes); });
 }
 
 void HostBuffer::poison(Bytes offset, Bytes length) {

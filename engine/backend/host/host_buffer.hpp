@@ -41,12 +41,6 @@ class HostBuffer : public Buffer {
   WorkerPool& workers_;
 };
 
-/// The pattern of model/pattern.hpp in plain memory, by the calling thread; word `first_word` comes first.
-void fill_pattern(std::byte* at, Bytes length, std::uint64_t seed, std::uint64_t first_word);
-/// First byte at which memory differs from that pattern.
-[[nodiscard]] std::optional<Bytes> find_mismatch(const std::byte* at, Bytes length, std::uint64_t seed,
-                                                 std::uint64_t first_word);
-
 /// Tells whether this CPU lets a process flush lines, and why not.
 [[nodiscard]] Support can_flush_caches();
 /// Flushes every line that [address, address + length) touches from all caches; has ended when it returns.
