@@ -1,7 +1,6 @@
 // RankBoard: one rank's view of the words by which the ranks of a schedule keep in step and reduce numbers.
 #pragma once
 
-#include <sys/mman.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -52,14 +51,14 @@ struct RankWords {
 class BoardMemory {
  public:
   /// Makes it. Throws Error{no_memory}.
-  explicit BoardMemory(int ranks) : ranks_(ranks), own_(bytes_for(ranks)) {
-    std::byte* const base = own_->map();
+  explicit BoardMemory(int ranks) : ranks_(ranks), own_(bytes_for(ranks)), pages_(own_->map()) {
+    std::byte* const base = pages_.get();
     new (base) std::atomic<std::uint64_t>;
     for (int i = 0; i < ranks; ++i)
       new (base + ranks_at + static_cast<Bytes>(i) * sizeof(RankWords)) RankWords;
     for (int i = 0; i < ranks * ranks; ++i)
       new (base + pairs_at(ranks) + static_cast<Bytes>(i) * sizeof(PairWords)) PairWords;
-    find_words(base);
+    find_words();
   }
   /// Maps another process's, by its told(). Throws Error{unsupported} where this process cannot reach it, and
   /// Error{broken} for other words, or where the board is of another number of ranks.
@@ -72,13 +71,9 @@ class BoardMemory {
     words.end();
     if (key.bytes != bytes_for(ranks))
       throw Error(Fault::broken, "a process offered memory for another number of ranks");
-    find_words(foreign_.emplace(key).data());
+    pages_ = host::map_foreign(key);
+    find_words();
   }
-  ~BoardMemory() {
-    if (own_) munmap(given_up_, own_->key().bytes);
-  }
-  BoardMemory(const BoardMemory&) = delete;
-  BoardMemory& operator=(const BoardMemory&) = delete;
 
   /// Returns what another process maps it by. Only the process that made it has that.
   [[nodiscard]] std::string told() const { return Pack().text(boot_id()).put(own_->key()).bytes(); }
@@ -101,7 +96,8 @@ class BoardMemory {
   [[nodiscard]] static Bytes bytes_for(int ranks) {
     return pairs_at(ranks) + static_cast<Bytes>(ranks) * static_cast<Bytes>(ranks) * sizeof(PairWords);
   }
-  void find_words(std::byte* base) {
+  void find_words() {
+    std::byte* const base = pages_.get();
     given_up_ = std::launder(reinterpret_cast<std::atomic<std::uint64_t>*>(base));
     rank_words_ = std::launder(reinterpret_cast<RankWords*>(base + ranks_at));
     pair_words_ = std::launder(reinterpret_cast<PairWords*>(base + pairs_at(ranks_)));
@@ -109,7 +105,7 @@ class BoardMemory {
 
   int ranks_;
   std::optional<host::MemoryFile> own_;
-  std::optional<host::ForeignPages> foreign_;
+  host::MappedPages pages_;
   std::atomic<std::uint64_t>* given_up_ = nullptr;
   RankWords* rank_words_ = nullptr;
   PairWords* pair_words_ = nullptr;

@@ -138,18 +138,18 @@ TEST_F(ShmMessages, NeedTwoProcessesOfOneHostAndAReceiverInShm) {
 
 TEST(MemoryFiles, AreMappedByThoseWhoKnowThemAlone) {
   const MemoryFile file(8192);
-  std::byte* const own = file.map();
-  const ForeignPages same(file.key());
-  own[5000] = std::byte{42};
-  EXPECT_EQ(same.data()[5000], std::byte{42});
+  const MappedPages own = file.map();
+  const MappedPages same = map_foreign(file.key());
+  own.get()[5000] = std::byte{42};
+  EXPECT_EQ(same.get()[5000], std::byte{42});
   MemoryFile::Key another = file.key();
   another.inode ^= 1;
-  EXPECT_THROW(ForeignPages{another}, Error) << "that number is of another file";
+  EXPECT_THROW(static_cast<void>(map_foreign(another)), Error) << "that number is of another file";
   another = file.key();
   another.bytes *= 2;
-  EXPECT_THROW(ForeignPages{another}, Error) << "it is not that large";
+  EXPECT_THROW(static_cast<void>(map_foreign(another)), Error) << "it is not that large";
   another.descriptor = 9999;
-  EXPECT_THROW(ForeignPages{another}, Error);
+  EXPECT_THROW(static_cast<void>(map_foreign(another)), Error);
 }
 
 /// A sanitizer's own memory would be touched, too.
@@ -160,14 +160,14 @@ __attribute__((no_sanitize("address"))) void touch_pages(std::byte* at, Bytes by
 TEST(MemoryFiles, AreWrittenWithoutAFaultWhereTheyWereMapped) {
   constexpr Bytes bytes = 8 * MiB;
   const MemoryFile file(bytes);
-  const ForeignPages pages(file.key());
+  const MappedPages pages = map_foreign(file.key());
   const auto faults = [] {
     rusage used{};
     ::getrusage(RUSAGE_THREAD, &used);
     return used.ru_minflt;
   };
   const long before = faults();
-  touch_pages(pages.data(), bytes);
+  touch_pages(pages.get(), bytes);
   EXPECT_LT(faults() - before, 64) << "of 2048 pages";
 }
 

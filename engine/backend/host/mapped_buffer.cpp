@@ -11,11 +11,6 @@ namespace linkscope::host {
 
 namespace {
 
-/// Returns the node that the pages ought to be on.
-int expected_node(const Endpoint& where) {
-  return where.placement == Placement::bound ? where.device.index : where.first_touch.index;
-}
-
 std::string percent(double share) { return std::to_string(std::lround(share * 100)) + " %"; }
 
 }  // namespace

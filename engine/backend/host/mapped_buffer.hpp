@@ -34,6 +34,10 @@ class MappedBuffer final : public HostBuffer {
   mutable Seconds looked_up_at_;  // asking again costs more than a small case takes
 };
 
+/// Returns the node that the pages ought to be on.
+[[nodiscard]] inline int expected_node(const Endpoint& where) {
+  return where.placement == Placement::bound ? where.device.index : where.first_touch.index;
+}
 /// Tells whether pages can be placed as `where` says. Pageable, shared and huge memory ask it.
 [[nodiscard]] Support can_place(const HostContext& context, const Endpoint& where);
 

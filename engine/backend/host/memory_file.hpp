@@ -1,12 +1,23 @@
 // MemoryFile: pages without a name that another process of this host can map, and what that process maps of them.
 #pragma once
 
+#include <sys/mman.h>
+
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 
+#include "base/descriptor.hpp"
 #include "base/units.hpp"
 
 namespace linkscope::host {
+
+struct Unmap {
+  Bytes bytes = 0;
+  void operator()(std::byte* at) const noexcept { munmap(at, bytes); }
+};
+/// Pages that are unmapped when it goes.
+using MappedPages = std::unique_ptr<std::byte, Unmap>;
 
 /// Owns pages (memfd_create(2)). They are gone with the last process that has them open or mapped, however it ends.
 class MemoryFile {
@@ -22,33 +33,18 @@ class MemoryFile {
 
   /// Throws Error{no_memory}.
   explicit MemoryFile(Bytes bytes);
-  ~MemoryFile();
-  MemoryFile(MemoryFile&& other) noexcept;
-  MemoryFile& operator=(MemoryFile&&) = delete;
 
-  /// All of it, for munmap to give back. Throws Error{no_memory}.
-  [[nodiscard]] std::byte* map() const;
+  /// All of it. Throws Error{no_memory}.
+  [[nodiscard]] MappedPages map() const;
   [[nodiscard]] const Key& key() const { return key_; }
 
  private:
+  Descriptor descriptor_;
   Key key_;
 };
 
-/// Another process's MemoryFile, mapped here.
-class ForeignPages {
- public:
-  /// Writing to them takes no fault from then on. Throws Error{unsupported} where the system does not let this process
-  /// have them.
-  explicit ForeignPages(const MemoryFile::Key& key);
-  ~ForeignPages();
-  ForeignPages(const ForeignPages&) = delete;
-  ForeignPages& operator=(const ForeignPages&) = delete;
-
-  [[nodiscard]] std::byte* data() const { return data_; }
-
- private:
-  Bytes bytes_;
-  std::byte* data_ = nullptr;
-};
+/// Another process's MemoryFile, mapped here: writing to it takes no fault. Throws Error{unsupported} where the system
+/// does not let this process have it.
+[[nodiscard]] MappedPages map_foreign(const MemoryFile::Key& key);
 
 }  // namespace linkscope::host

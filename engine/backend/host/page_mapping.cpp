@@ -11,7 +11,6 @@
 #include <cstring>
 #include <fstream>
 #include <sstream>
-#include <utility>
 #include <vector>
 
 #include "backend/host/memory_room.hpp"
@@ -105,18 +104,8 @@ PageMapping::PageMapping(Bytes bytes, Pages pages) : length_(whole_pages(bytes, 
                                       format_bytes(*room) + " left");
   }
   if (pages == Pages::shared) file_.emplace(length_);
-  data_ = file_ ? file_->map() : map_pages(length_, pages);
+  data_ = file_ ? file_->map() : MappedPages(map_pages(length_, pages), {length_});
 }
-
-PageMapping::~PageMapping() {
-  if (data_ != nullptr) munmap(data_, length_);
-}
-
-PageMapping::PageMapping(PageMapping&& other) noexcept
-    : length_(other.length_),
-      pages_(other.pages_),
-      file_(std::move(other.file_)),
-      data_(std::exchange(other.data_, nullptr)) {}
 
 void PageMapping::touch(WorkerPool& toucher, std::optional<int> node) const {
   std::atomic<bool> failed{false};
@@ -124,7 +113,7 @@ void PageMapping::touch(WorkerPool& toucher, std::optional<int> node) const {
     const Bytes step = std::min(touch_step, length_ - from);
     if (pages_ != Pages::huge_tlb) MemoryRoom::wait_for(step, node);  // the pool is reserved already
     const auto bring_in = [&](Bytes offset, Bytes length) {
-      if (!populate_pages(data_ + from + offset, length)) failed = true;
+      if (!populate_pages(data() + from + offset, length)) failed = true;
     };
     if ((pages_ == Pages::system_policy || pages_ == Pages::shared) && length_ <= one_thread_limit) {
       toucher.run([&] { bring_in(0, step); });
@@ -143,7 +132,7 @@ PageMapping::Residence PageMapping::residence(int node) const {
   const Bytes pages = length_ / page;
   const Bytes count = std::min(samples, pages);
   std::vector<void*> at(count);
-  for (Bytes i = 0; i < count; ++i) at[i] = data_ + i * pages / count * page;
+  for (Bytes i = 0; i < count; ++i) at[i] = data() + i * pages / count * page;
   std::vector<int> status(count, -1);
   Residence found;
   if (move_pages(0, count, at.data(), nullptr, status.data(), 0) != 0) {
@@ -165,7 +154,7 @@ PageMapping::Residence PageMapping::residence(int node) const {
 double PageMapping::huge_share() const {
   if (length_ < huge_page_bytes()) return 0;
   std::ifstream file("/proc/self/smaps");
-  const auto begin = reinterpret_cast<std::uintptr_t>(data_);
+  const auto begin = reinterpret_cast<std::uintptr_t>(data());
   Bytes resident_kib = 0;
   Bytes huge_kib = 0;
   bool ours = false;

@@ -35,17 +35,14 @@ class PageMapping {
   /// Throws Error{no_memory} where the address space or the huge page pool does not suffice, or where the
   /// machine or a cgroup surely does not let it fit.
   PageMapping(Bytes bytes, Pages pages);
-  ~PageMapping();
-  PageMapping(PageMapping&& other) noexcept;
-  PageMapping& operator=(PageMapping&&) = delete;
 
-  [[nodiscard]] std::byte* data() const { return data_; }
+  [[nodiscard]] std::byte* data() const { return data_.get(); }
   [[nodiscard]] Pages pages() const { return pages_; }
   /// Returns the file by which another process maps Pages::shared; null for others.
   [[nodiscard]] const MemoryFile* file() const { return file_ ? &*file_ : nullptr; }
 
   /// bind_pages of all of it.
-  [[nodiscard]] std::optional<std::string> bind(int node) const { return bind_pages(data_, length_, node); }
+  [[nodiscard]] std::optional<std::string> bind(int node) const { return bind_pages(data(), length_, node); }
   /// Brings every page into memory from threads of `toucher`, step by step as memory allows; `node` names the
   /// only one that may serve it. Throws Error{no_memory}.
   void touch(WorkerPool& toucher, std::optional<int> node) const;
@@ -65,7 +62,7 @@ class PageMapping {
   Bytes length_;  // mapped, at least what was asked
   Pages pages_;
   std::optional<MemoryFile> file_;
-  std::byte* data_;
+  MappedPages data_;
 };
 
 /// The system's default huge page, 0 where it has none.

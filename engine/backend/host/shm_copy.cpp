@@ -1,6 +1,5 @@
 // shm-copy: messages between two processes of a host, copied by the CPU straight into the receiver's memory.
 #include <sched.h>
-#include <sys/mman.h>
 
 #include <algorithm>
 #include <array>
@@ -50,7 +49,6 @@ class ShmTransfer final : public StampedTransfer {
  public:
   /// `node`: a CPU of it copies. `arenas` outlive the transfer.
   ShmTransfer(int node, const Flow& flow, Side side, const Arenas& arenas);
-  ~ShmTransfer() override;
 
   /// Returns what the peer's connect() is given.
   [[nodiscard]] std::string export_handles() const;
@@ -78,11 +76,11 @@ class ShmTransfer final : public StampedTransfer {
   Arenas arenas_;
   Bytes bytes_;
   std::optional<MemoryFile> own_turns_;  ///< the source's alone
-  std::optional<ForeignPages> peer_turns_;
+  MappedPages turns_memory_;
   ShmTurns* turns_ = nullptr;
   std::uint64_t said_ = 0;
   SpinPolicy policy_ = SpinPolicy::yield;
-  std::optional<ForeignPages> peer_memory_;
+  MappedPages peer_memory_;
   Slots out_;
   Slots in_;
   Slots peer_in_;
@@ -103,14 +101,10 @@ ShmTransfer::ShmTransfer(int node, const Flow& flow, Side side, const Arenas& ar
       arenas_(arenas),
       bytes_(flow.bytes) {
   if (side == Side::source) {
-    own_turns_.emplace(sizeof(ShmTurns));
-    turns_ = new (own_turns_->map()) ShmTurns;
+    turns_memory_ = own_turns_.emplace(sizeof(ShmTurns)).map();
+    turns_ = new (turns_memory_.get()) ShmTurns;
   }
   own_facts().operations = call_ == ShmCall::ping_pong ? 2 : 1;
-}
-
-ShmTransfer::~ShmTransfer() {
-  if (own_turns_) ::munmap(turns_, sizeof(ShmTurns));
 }
 
 std::string ShmTransfer::export_handles() const {
@@ -128,7 +122,8 @@ void ShmTransfer::connect(const std::string& exported) {
   if (boot_id() != peer.boot.data())
     throw Error(Fault::unsupported, "the two processes are on different hosts: they share no memory");
   if (side_ == Side::destination) {
-    turns_ = std::launder(reinterpret_cast<ShmTurns*>(peer_turns_.emplace(peer.turns).data()));
+    turns_memory_ = map_foreign(peer.turns);
+    turns_ = std::launder(reinterpret_cast<ShmTurns*>(turns_memory_.get()));
   }
   const Rotation rotation{arenas_.rotation.stride, std::min(arenas_.rotation.slots, peer.rotation.slots)};
   out_ = {address_of(arenas_.source), rotation.stride, rotation.slots};
@@ -136,7 +131,8 @@ void ShmTransfer::connect(const std::string& exported) {
   if (peer.memory.descriptor >= 0) {
     if (peer.memory.bytes < (rotation.slots - 1) * rotation.stride + bytes_)
       throw Error(Fault::broken, "a process lent less memory than the messages take");
-    peer_in_ = {peer_memory_.emplace(peer.memory).data(), rotation.stride, rotation.slots};
+    peer_memory_ = map_foreign(peer.memory);
+    peer_in_ = {peer_memory_.get(), rotation.stride, rotation.slots};
   }
   if (bytes_ > 0) set_check(std::make_unique<MessageCheck>(side_, arenas_, bytes_, rotation));
 }
