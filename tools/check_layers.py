@@ -18,7 +18,6 @@ ENGINE: dict[str, set[str]] = {
     "model": {"base"},
     "backend/host": {"base", "model"},
     "backend/gpu": {"base", "model", "backend/host"},  # a GPU node has a host: its pages are placed once
-    "backend/fake": {"base", "model", "backend/host"},  # a copy by the host's threads
     "backend/mpi": {"base", "model", "backend/host"},  # its callers are the host's threads
     "backend/xccl": {"base", "model", "backend/host", "backend/gpu"},  # the library works on a GPU's streams
     "backend/python": {"base", "model"},  # its child has the memory
@@ -31,7 +30,7 @@ ENGINE: dict[str, set[str]] = {
     "record": {"base", "model"},
     "run": {
         *("base", "model", "measure", "record", "collective", "comm", "workload", "workload/gpu"),
-        *("backend/host", "backend/gpu", "backend/fake", "backend/mpi", "backend/python", "backend/xccl"),
+        *("backend/host", "backend/gpu", "backend/mpi", "backend/python", "backend/xccl"),
     },
 }
 FOUNDATION = {"documents", "messages", "statistics"}

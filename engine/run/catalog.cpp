@@ -7,7 +7,6 @@
 #include <utility>
 #include <vector>
 
-#include "backend/fake/fake_copy.hpp"
 #include "backend/host/backend.hpp"
 #include "backend/mpi/methods.hpp"
 #include "backend/python/methods.hpp"
@@ -92,7 +91,7 @@ Backend open_fake() {
   auto [backend, host] = host::open();
   backend.name = "fake";
   backend.memories.push_back(host::pageable_memory(host));
-  backend.methods.push_back(fake::fake_copy(host));
+  backend.methods.push_back(host::fake_copy(host));
   return std::move(backend);
 }
 

@@ -1,4 +1,4 @@
-"""The whole pipeline over a real engine that fails as its plan asks (engine/backend/fake)."""
+"""The whole pipeline over a real engine that fails as its plan asks (engine/backend/host/fake_copy.cpp)."""
 
 from __future__ import annotations
 

@@ -38,6 +38,9 @@ HostBackend open();
 [[nodiscard]] Method host_free(const std::shared_ptr<HostContext>& context);
 /// A block of flow.bytes of the memory that the destination names, written from end to end.
 [[nodiscard]] Method host_first_touch(const std::shared_ptr<HostContext>& context);
+/// One CPU thread copies host memory, for real. The parameter `inject` asks for a fault: crash ends the process, hang
+/// never returns, corrupt damages a byte, error throws Error{broken}.
+[[nodiscard]] Method fake_copy(const std::shared_ptr<HostContext>& context);
 
 /// Allocates under the system's own policy for transparent huge pages, because an application's malloc does; the row
 /// notes how much of it lay in huge pages.

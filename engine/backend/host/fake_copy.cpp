@@ -1,4 +1,5 @@
-#include "backend/fake/fake_copy.hpp"
+// fake-copy: a copy that fails as its plan asks, so that tests can see what supervises an engine deal with it.
+#include "backend/host/backend.hpp"
 
 #include <chrono>
 #include <cstdlib>
@@ -8,7 +9,7 @@
 #include "backend/host/slot_transfer.hpp"
 #include "base/error.hpp"
 
-namespace linkscope::fake {
+namespace linkscope::host {
 namespace {
 
 /// In the order of the parameter's words.
@@ -16,7 +17,7 @@ enum class InjectedFault { none, crash, hang, corrupt, error };
 
 constexpr Parameter inject = word("inject", "none|crash|hang|corrupt|error", "the fault to test with");
 
-class FakeTransfer final : public host::SlotTransfer {
+class FakeTransfer final : public SlotTransfer {
  public:
   FakeTransfer(const Flow& flow, const Arenas& arenas, InjectedFault injection)
       : SlotTransfer(flow, arenas), injection_(injection) {}
@@ -42,7 +43,7 @@ class FakeTransfer final : public host::SlotTransfer {
 
 }  // namespace
 
-Method fake_copy(const std::shared_ptr<host::HostContext>& context) {
+Method fake_copy(const std::shared_ptr<HostContext>& context) {
   return {.spec = {"fake-copy", "a copy that fails as `inject` asks, for tests of supervisors"},
           .parameters = {inject},
           .supports =
@@ -59,4 +60,4 @@ Method fake_copy(const std::shared_ptr<host::HostContext>& context) {
               }};
 }
 
-}  // namespace linkscope::fake
+}  // namespace linkscope::host
