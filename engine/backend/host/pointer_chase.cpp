@@ -49,8 +49,26 @@ class HostPointerChaseTransfer final : public HostTransfer {
     own_facts().operations = hops_;
   }
 
-  void arm(std::uint64_t seed) override;
-  [[nodiscard]] std::optional<Mismatch> verify(std::uint64_t seed) const override;
+  void arm(std::uint64_t seed) override {
+    Transfer::arm(seed);
+    order_.emplace(shape_, seed);
+    at_ = address(0);
+    bool whole = false;
+    workers_.run([&] {
+      link();
+      whole = !first_damaged();
+    });
+    if (!whole) throw Error(Fault::broken, "the chase's pointers do not form one cycle");
+  }
+  [[nodiscard]] std::optional<Mismatch> verify(std::uint64_t /*seed*/) const override {
+    const std::uint64_t followed = transfers() * hops_;
+    if (at_ != address(followed))
+      return Mismatch{"after " + std::to_string(followed) + " hops the chase is not where its order says"};
+    if (const auto step = first_damaged())
+      return Mismatch{"the pointer at byte " + std::to_string(order_->offset(*step)) + " of " +
+                      std::to_string(shape_.span) + " is damaged"};
+    return std::nullopt;
+  }
   [[nodiscard]] Bytes verified_bytes() const override { return shape_.nodes() * sizeof(Link); }
   void flush() override { arenas_.source->flush(0, shape_.span); }
   [[nodiscard]] std::vector<std::string> notes() const override { return arenas_.residences(); }
@@ -63,8 +81,27 @@ class HostPointerChaseTransfer final : public HostTransfer {
   [[nodiscard]] std::byte* address(std::uint64_t step) const {
     return arenas_.source->data() + order_->offset(step);
   }
-  void link() const;
-  [[nodiscard]] std::optional<std::uint64_t> first_damaged() const;
+
+  void link() const {
+    std::byte* at = address(0);
+    for (std::uint64_t step = 1; step <= order_->size(); ++step) {
+      std::byte* const next = address(step);
+      std::memcpy(at, static_cast<const void*>(&next), sizeof next);
+      at = next;
+    }
+  }
+
+  /// The first step whose pointer does not lead to the next one. Its loads do not wait for one another, which for memory
+  /// is ten times as fast as to chase, and leave the caches as a chase that has gone on for long leaves them.
+  [[nodiscard]] std::optional<std::uint64_t> first_damaged() const {
+    const std::byte* at = address(0);
+    for (std::uint64_t step = 0; step < order_->size(); ++step) {
+      const std::byte* const next = address(step + 1);
+      if (follow(at) != next) return step;
+      at = next;
+    }
+    return std::nullopt;
+  }
 
   ChaseShape shape_;
   std::uint64_t hops_;
@@ -73,49 +110,6 @@ class HostPointerChaseTransfer final : public HostTransfer {
   std::optional<ChaseOrder> order_;  ///< since it was armed
   Link at_ = nullptr;
 };
-
-void HostPointerChaseTransfer::link() const {
-  std::byte* at = address(0);
-  for (std::uint64_t step = 1; step <= order_->size(); ++step) {
-    std::byte* const next = address(step);
-    std::memcpy(at, static_cast<const void*>(&next), sizeof next);
-    at = next;
-  }
-}
-
-/// The first step whose pointer does not lead to the next one. Its loads do not wait for one another, which for memory
-/// is ten times as fast as to chase, and leave the caches as a chase that has gone on for long leaves them.
-std::optional<std::uint64_t> HostPointerChaseTransfer::first_damaged() const {
-  const std::byte* at = address(0);
-  for (std::uint64_t step = 0; step < order_->size(); ++step) {
-    const std::byte* const next = address(step + 1);
-    if (follow(at) != next) return step;
-    at = next;
-  }
-  return std::nullopt;
-}
-
-void HostPointerChaseTransfer::arm(std::uint64_t seed) {
-  Transfer::arm(seed);
-  order_.emplace(shape_, seed);
-  at_ = address(0);
-  bool whole = false;
-  workers_.run([&] {
-    link();
-    whole = !first_damaged();
-  });
-  if (!whole) throw Error(Fault::broken, "the chase's pointers do not form one cycle");
-}
-
-std::optional<Mismatch> HostPointerChaseTransfer::verify(std::uint64_t /*seed*/) const {
-  const std::uint64_t followed = transfers() * hops_;
-  if (at_ != address(followed))
-    return Mismatch{"after " + std::to_string(followed) + " hops the chase is not where its order says"};
-  if (const auto step = first_damaged())
-    return Mismatch{"the pointer at byte " + std::to_string(order_->offset(*step)) + " of " +
-                    std::to_string(shape_.span) + " is damaged"};
-  return std::nullopt;
-}
 
 }  // namespace
 

@@ -48,28 +48,129 @@ struct ShmTurns {
 class ShmTransfer final : public StampedTransfer {
  public:
   /// `node`: a CPU of it copies. `arenas` outlive the transfer.
-  ShmTransfer(int node, const Flow& flow, Side side, const Arenas& arenas);
+  ShmTransfer(int node, const Flow& flow, Side side, const Arenas& arenas)
+      : StampedTransfer(node),
+        call_(flow.parameters.choice<ShmCall>(shm_call)),
+        side_(side),
+        arenas_(arenas),
+        bytes_(flow.bytes) {
+    if (side == Side::source) {
+      turns_memory_ = own_turns_.emplace(sizeof(ShmTurns)).map();
+      turns_ = new (turns_memory_.get()) ShmTurns;
+    }
+    own_facts().operations = call_ == ShmCall::ping_pong ? 2 : 1;
+  }
 
   /// Returns what the peer's connect() is given.
-  [[nodiscard]] std::string export_handles() const;
+  [[nodiscard]] std::string export_handles() const {
+    Exported told{{}, own_turns_ ? own_turns_->key() : MemoryFile::Key{}, {}, arenas_.rotation};
+    boot_id().copy(told.boot.data(), told.boot.size() - 1);
+    if (arenas_.destination != nullptr) told.memory = file_of(*arenas_.destination).key();
+    return {reinterpret_cast<const char*>(&told), sizeof told};
+  }
   /// Before anything else. Throws Error{unsupported} where this process cannot have the other's memory.
-  void connect(const std::string& exported);
+  void connect(const std::string& exported) {
+    Exported peer;
+    if (exported.size() != sizeof peer)
+      throw Error(Fault::broken, "a process lent no memory: do all run the same engine?");
+    std::memcpy(&peer, exported.data(), sizeof peer);
+    if (boot_id() != peer.boot.data())
+      throw Error(Fault::unsupported, "the two processes are on different hosts: they share no memory");
+    if (side_ == Side::destination) {
+      turns_memory_ = map_foreign(peer.turns);
+      turns_ = std::launder(reinterpret_cast<ShmTurns*>(turns_memory_.get()));
+    }
+    const Rotation rotation{arenas_.rotation.stride, std::min(arenas_.rotation.slots, peer.rotation.slots)};
+    out_ = {address_of(arenas_.source), rotation.stride, rotation.slots};
+    in_ = {address_of(arenas_.destination), rotation.stride, rotation.slots};
+    if (peer.memory.descriptor >= 0) {
+      if (peer.memory.bytes < (rotation.slots - 1) * rotation.stride + bytes_)
+        throw Error(Fault::broken, "a process lent less memory than the messages take");
+      peer_memory_ = map_foreign(peer.memory);
+      peer_in_ = {peer_memory_.get(), rotation.stride, rotation.slots};
+    }
+    if (bytes_ > 0) set_check(std::make_unique<MessageCheck>(side_, arenas_, bytes_, rotation));
+  }
 
   [[nodiscard]] std::vector<std::string> notes() const override { return arenas_.residences(); }
 
  protected:
-  [[nodiscard]] std::optional<Span> carry_out(std::uint64_t first, std::uint64_t repeats) noexcept override;
+  [[nodiscard]] std::optional<Span> carry_out(std::uint64_t first, std::uint64_t repeats) noexcept override {
+    settle_policy();
+    const std::optional<Span> span =
+        stamped(first, repeats, [&](std::uint64_t from, std::uint64_t count) noexcept {
+          for (std::uint64_t index = from; index < from + count; ++index) converse(index);
+          return true;
+        });
+    meet();
+    return span;
+  }
 
  private:
-  struct Exported;
+  /// Trivially copyable.
+  struct Exported {
+    std::array<char, 64> boot;
+    MemoryFile::Key turns;   ///< of no descriptor: the other has them
+    MemoryFile::Key memory;  ///< of no descriptor: nothing is lent
+    Rotation rotation;
+  };
 
-  void meet() noexcept;
-  void settle_policy() noexcept;
-  void converse(std::uint64_t index) noexcept;
-  void send_message(std::uint64_t index) noexcept;
-  void receive_message(std::uint64_t index) noexcept;
-  void tell() noexcept;
-  void hear() noexcept;
+  /// The source speaks first, and hears an answer: a message too where it is a ping-pong, else a word.
+  void converse(std::uint64_t index) noexcept {
+    const bool answered = call_ == ShmCall::ping_pong;
+    if (side_ == Side::source) {
+      send_message(index);
+      answered ? receive_message(index) : hear();
+    } else {
+      receive_message(index);
+      answered ? send_message(index) : tell();
+    }
+  }
+
+  void meet() noexcept {
+    if (side_ == Side::destination) hear();
+    tell();
+    if (side_ == Side::source) hear();
+  }
+
+  /// Meets; from then on this end waits awake, unless the other needs this CPU.
+  void settle_policy() noexcept {
+    const auto& cpus = turns_->cpus;
+    turns_->cpus[static_cast<std::size_t>(side_)].store(::sched_getcpu(), std::memory_order_relaxed);
+    policy_ = SpinPolicy::yield;
+    meet();
+    const bool shared = cpus[0].load(std::memory_order_relaxed) == cpus[1].load(std::memory_order_relaxed);
+    if (!shared) policy_ = SpinPolicy::spin_first;
+  }
+
+  /// Piece by piece, each with its word, so that the peer reads one while the next is copied.
+  void send_message(std::uint64_t index) noexcept {
+    Bytes offset = 0;
+    do {
+      const Bytes size = std::min(piece, bytes_ - offset);
+      if (size > 0) std::memcpy(peer_in_.at(index) + offset, out_.at(index) + offset, size);
+      tell();
+      offset += size;
+    } while (offset < bytes_);
+  }
+
+  /// Reads a byte of each cache line: all of it has come to this CPU then.
+  void receive_message(std::uint64_t index) noexcept {
+    const volatile std::byte* const at = in_.at(index);
+    Bytes offset = 0;
+    do {
+      hear();
+      const Bytes end = std::min(offset + piece, bytes_);
+      for (; offset < end; offset += line_bytes) static_cast<void>(at[offset]);
+    } while (offset < bytes_);
+  }
+
+  void tell() noexcept { turns_->word.store(++said_, std::memory_order_release); }
+
+  void hear() noexcept {
+    ++said_;
+    for (Spin spin(policy_); turns_->word.load(std::memory_order_acquire) < said_;) spin.once();
+  }
 
   ShmCall call_;
   Side side_;
@@ -85,125 +186,6 @@ class ShmTransfer final : public StampedTransfer {
   Slots in_;
   Slots peer_in_;
 };
-
-/// Trivially copyable.
-struct ShmTransfer::Exported {
-  std::array<char, 64> boot;
-  MemoryFile::Key turns;   ///< of no descriptor: the other has them
-  MemoryFile::Key memory;  ///< of no descriptor: nothing is lent
-  Rotation rotation;
-};
-
-ShmTransfer::ShmTransfer(int node, const Flow& flow, Side side, const Arenas& arenas)
-    : StampedTransfer(node),
-      call_(flow.parameters.choice<ShmCall>(shm_call)),
-      side_(side),
-      arenas_(arenas),
-      bytes_(flow.bytes) {
-  if (side == Side::source) {
-    turns_memory_ = own_turns_.emplace(sizeof(ShmTurns)).map();
-    turns_ = new (turns_memory_.get()) ShmTurns;
-  }
-  own_facts().operations = call_ == ShmCall::ping_pong ? 2 : 1;
-}
-
-std::string ShmTransfer::export_handles() const {
-  Exported told{{}, own_turns_ ? own_turns_->key() : MemoryFile::Key{}, {}, arenas_.rotation};
-  boot_id().copy(told.boot.data(), told.boot.size() - 1);
-  if (arenas_.destination != nullptr) told.memory = file_of(*arenas_.destination).key();
-  return {reinterpret_cast<const char*>(&told), sizeof told};
-}
-
-void ShmTransfer::connect(const std::string& exported) {
-  Exported peer;
-  if (exported.size() != sizeof peer)
-    throw Error(Fault::broken, "a process lent no memory: do all run the same engine?");
-  std::memcpy(&peer, exported.data(), sizeof peer);
-  if (boot_id() != peer.boot.data())
-    throw Error(Fault::unsupported, "the two processes are on different hosts: they share no memory");
-  if (side_ == Side::destination) {
-    turns_memory_ = map_foreign(peer.turns);
-    turns_ = std::launder(reinterpret_cast<ShmTurns*>(turns_memory_.get()));
-  }
-  const Rotation rotation{arenas_.rotation.stride, std::min(arenas_.rotation.slots, peer.rotation.slots)};
-  out_ = {address_of(arenas_.source), rotation.stride, rotation.slots};
-  in_ = {address_of(arenas_.destination), rotation.stride, rotation.slots};
-  if (peer.memory.descriptor >= 0) {
-    if (peer.memory.bytes < (rotation.slots - 1) * rotation.stride + bytes_)
-      throw Error(Fault::broken, "a process lent less memory than the messages take");
-    peer_memory_ = map_foreign(peer.memory);
-    peer_in_ = {peer_memory_.get(), rotation.stride, rotation.slots};
-  }
-  if (bytes_ > 0) set_check(std::make_unique<MessageCheck>(side_, arenas_, bytes_, rotation));
-}
-
-std::optional<Span> ShmTransfer::carry_out(std::uint64_t first, std::uint64_t repeats) noexcept {
-  settle_policy();
-  const std::optional<Span> span =
-      stamped(first, repeats, [&](std::uint64_t from, std::uint64_t count) noexcept {
-        for (std::uint64_t index = from; index < from + count; ++index) converse(index);
-        return true;
-      });
-  meet();
-  return span;
-}
-
-/// The source speaks first, and hears an answer: a message too where it is a ping-pong, else a word.
-void ShmTransfer::converse(std::uint64_t index) noexcept {
-  const bool answered = call_ == ShmCall::ping_pong;
-  if (side_ == Side::source) {
-    send_message(index);
-    answered ? receive_message(index) : hear();
-  } else {
-    receive_message(index);
-    answered ? send_message(index) : tell();
-  }
-}
-
-void ShmTransfer::meet() noexcept {
-  if (side_ == Side::destination) hear();
-  tell();
-  if (side_ == Side::source) hear();
-}
-
-/// Meets; from then on this end waits awake, unless the other needs this CPU.
-void ShmTransfer::settle_policy() noexcept {
-  const auto& cpus = turns_->cpus;
-  turns_->cpus[static_cast<std::size_t>(side_)].store(::sched_getcpu(), std::memory_order_relaxed);
-  policy_ = SpinPolicy::yield;
-  meet();
-  const bool shared = cpus[0].load(std::memory_order_relaxed) == cpus[1].load(std::memory_order_relaxed);
-  if (!shared) policy_ = SpinPolicy::spin_first;
-}
-
-/// Piece by piece, each with its word, so that the peer reads one while the next is copied.
-void ShmTransfer::send_message(std::uint64_t index) noexcept {
-  Bytes offset = 0;
-  do {
-    const Bytes size = std::min(piece, bytes_ - offset);
-    if (size > 0) std::memcpy(peer_in_.at(index) + offset, out_.at(index) + offset, size);
-    tell();
-    offset += size;
-  } while (offset < bytes_);
-}
-
-/// Reads a byte of each cache line: all of it has come to this CPU then.
-void ShmTransfer::receive_message(std::uint64_t index) noexcept {
-  const volatile std::byte* const at = in_.at(index);
-  Bytes offset = 0;
-  do {
-    hear();
-    const Bytes end = std::min(offset + piece, bytes_);
-    for (; offset < end; offset += line_bytes) static_cast<void>(at[offset]);
-  } while (offset < bytes_);
-}
-
-void ShmTransfer::tell() noexcept { turns_->word.store(++said_, std::memory_order_release); }
-
-void ShmTransfer::hear() noexcept {
-  ++said_;
-  for (Spin spin(policy_); turns_->word.load(std::memory_order_acquire) < said_;) spin.once();
-}
 
 /// This process's end, and the rank that has the other.
 class ShmParts final : public PreparedParts {
