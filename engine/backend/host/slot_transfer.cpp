@@ -91,12 +91,4 @@ Support threads_available(const HostContext& context, const Flow& flow) {
   return Support::yes();
 }
 
-Support threads_reach(const HostContext& context, const Flow& flow) {
-  for (const auto* end : {&flow.source, &flow.destination}) {
-    if (!*end) continue;
-    if (const Support reached = context.reachable(**end); !reached) return reached;
-  }
-  return threads_available(context, flow);
-}
-
 }  // namespace linkscope::host

@@ -97,7 +97,5 @@ void SlotTransfer::sweep(unsigned part, std::uint64_t first, std::uint64_t repea
 
 /// Tells whether the executor can give as many threads for this flow as it wants.
 [[nodiscard]] Support threads_available(const HostContext& context, const Flow& flow);
-/// Tells besides whether they reach the flow's ends.
-[[nodiscard]] Support threads_reach(const HostContext& context, const Flow& flow);
 
 }  // namespace linkscope::host
