@@ -9,7 +9,7 @@
 #include "backend/gpu/graph/counted_graph.hpp"
 #include "backend/gpu/graph/forms.hpp"
 #include "backend/gpu/transfer.hpp"
-#include "backend/host/host_gate.hpp"
+#include "backend/host/backend.hpp"
 #include "base/error.hpp"
 #include "open_gpus.hpp"
 
@@ -57,7 +57,7 @@ class GpuCalls : public WithGpus {
   /// Three starts on either clock, as a case makes them; what verify says.
   [[nodiscard]] std::optional<Mismatch> run(Transfer& transfer) {
     std::optional<Mismatch> wrong;
-    Gate& gate = host_gate_.accepts(transfer) ? static_cast<Gate&>(host_gate_) : *backend_->gate;
+    Gate& gate = host_gate_.accepts(transfer) ? host_gate_ : *backend_->gate;
     for (const Clock clock : {Clock::host, Clock::device}) {
       transfer.arm(seed);
       for (std::uint64_t start = 1; start < 4; ++start) {
@@ -84,7 +84,8 @@ class GpuCalls : public WithGpus {
     return kind.available() && kind.supports(endpoint({lies_on, 0}, name));
   }
 
-  host::HostGate host_gate_{host_};
+  std::unique_ptr<Gate> own_gate_ = host::host_gate(host_);
+  Gate& host_gate_ = *own_gate_;
 };
 
 TEST_F(GpuCalls, LaunchesAreCountedAtEveryArgumentSize) {

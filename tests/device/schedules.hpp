@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "backend/host/host_gate.hpp"
+#include "backend/host/backend.hpp"
 #include "model/schedule.hpp"
 #include "open_gpus.hpp"
 
@@ -207,7 +207,8 @@ class WithSchedules : public WithGpus {
   }
 
  private:
-  host::HostGate host_gate_{host_};
+  std::unique_ptr<Gate> own_gate_ = host::host_gate(host_);
+  Gate& host_gate_ = *own_gate_;
 };
 
 }  // namespace linkscope::testing

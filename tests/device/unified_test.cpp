@@ -3,7 +3,7 @@
 #include <string>
 #include <utility>
 
-#include "backend/host/host_gate.hpp"
+#include "backend/host/backend.hpp"
 #include "open_gpus.hpp"
 
 namespace linkscope::testing {
@@ -34,7 +34,7 @@ class Unified : public WithGpus {
     WithGpus::SetUp();
     if (IsSkipped()) return;
     if (const Support support = memory("managed").available(); !support) GTEST_SKIP() << support.reason();
-    host_gate_ = std::make_unique<host::HostGate>(host_);
+    host_gate_ = host::host_gate(host_);
   }
 
   Gate& gate_of(const Transfer& transfer) { return gate().accepts(transfer) ? gate() : *host_gate_; }

@@ -1,5 +1,5 @@
 // HostGate: no lane starts before it opens, all do afterwards, spans are ordered, crowds do not deadlock.
-#include "backend/host/host_gate.hpp"
+#include "backend/host/backend.hpp"
 
 #include <gtest/gtest.h>
 #include <sched.h>
@@ -84,7 +84,8 @@ class HostGateTest : public ::testing::Test {
  protected:
   std::shared_ptr<HostContext> context_ = std::make_shared<HostContext>();
   int node_ = context_->topology().nearest_with_cpus(0).index;
-  HostGate gate_{context_};
+  std::unique_ptr<Gate> own_gate_ = host_gate(context_);
+  Gate& gate_ = *own_gate_;
 };
 
 TEST_F(HostGateTest, NothingRunsBeforeItOpens) {
@@ -139,9 +140,9 @@ TEST_F(HostGateTest, DoesNotOpenBeforeAThreadIsBackOnItsCpu) {
 TEST_F(HostGateTest, LeftOpenItLetsThreadsThatMeetEnd) {
   Counting transfer(node_, 3);
   for (int round = 0; round < 50; ++round) {
-    HostGate left(context_);
-    left.hold({{&transfer, 2}}, Clock::host);
-    left.open();
+    const std::unique_ptr<Gate> left = host_gate(context_);
+    left->hold({{&transfer, 2}}, Clock::host);
+    left->open();
   }
   for (const auto& count : transfer.per_part) EXPECT_EQ(count, 100U);
 }

@@ -6,8 +6,8 @@
 #include <thread>
 #include <vector>
 
+#include "backend/host/backend.hpp"
 #include "backend/host/host_buffer.hpp"
-#include "backend/host/host_gate.hpp"
 #include "backend/mpi/methods.hpp"
 #include "fake_mpi.hpp"
 
@@ -37,7 +37,8 @@ class MpiRuntimeTest : public ::testing::Test {
   std::shared_ptr<host::HostContext> host_ = std::make_shared<host::HostContext>();
   int node_;
   Caller caller_;
-  host::HostGate gate_{host_};
+  std::unique_ptr<Gate> own_gate_ = host::host_gate(host_);
+  Gate& gate_ = *own_gate_;
   std::vector<std::byte> memory_{16};
   host::HostBuffer source_{{}, 8, memory_.data(), {}, host_->workers(node_)};
   host::HostBuffer destination_{{}, 8, memory_.data() + 8, {}, host_->workers(node_)};

@@ -6,7 +6,6 @@
 
 #include <algorithm>
 
-#include "backend/host/host_gate.hpp"
 #include "backend/host/memory_room.hpp"
 #include "backend/host/page_mapping.hpp"
 
@@ -76,7 +75,7 @@ HostBackend open() {
   const Topology& topology = opened.context->topology();
   for (const Node& node : topology.nodes())
     opened.backend.devices.push_back(describe(node, topology.cpu_name()));
-  opened.backend.gate = std::make_unique<HostGate>(opened.context);
+  opened.backend.gate = host_gate(opened.context);
   return opened;
 }
 

@@ -19,6 +19,9 @@ struct HostBackend {
 /// Reads the machine. Throws Error{broken} where this process may run on no CPU.
 HostBackend open();
 
+/// Starts flows of CPU threads (host_gate.cpp); the backend has one.
+[[nodiscard]] std::unique_ptr<Gate> host_gate(std::shared_ptr<HostContext> context);
+
 /// Each thread copies one contiguous share, cut at cache lines, with one call of memcpy per repeat.
 [[nodiscard]] Method memcpy_copy(const std::shared_ptr<HostContext>& context);
 /// Threads sum all words of the source, with the widest vectors of the CPU. The sum is checked against the pattern's.
