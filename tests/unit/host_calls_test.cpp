@@ -10,7 +10,6 @@
 #include "backend/host/allocation.hpp"
 #include "backend/host/allocation_calls.hpp"
 #include "backend/host/backend.hpp"
-#include "backend/host/first_touch.hpp"
 #include "backend/host/word_loops.hpp"
 #include "base/error.hpp"
 #include "endpoints.hpp"

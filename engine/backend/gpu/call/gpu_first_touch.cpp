@@ -9,7 +9,6 @@
 #include "backend/gpu/transfer.hpp"
 #include "backend/host/allocation_calls.hpp"
 #include "backend/host/context.hpp"
-#include "backend/host/first_touch.hpp"
 #include "backend/host/memory_room.hpp"
 #include "backend/host/slot_transfer.hpp"
 
