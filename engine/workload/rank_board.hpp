@@ -17,7 +17,7 @@
 #include <string>
 #include <utility>
 
-#include "backend/host/memory_file.hpp"
+#include "backend/host/page_mapping.hpp"
 #include "backend/host/spin.hpp"
 #include "base/error.hpp"
 #include "base/pack.hpp"

@@ -9,7 +9,7 @@
 
 #include "backend/host/allocation_calls.hpp"
 #include "backend/host/backend.hpp"
-#include "backend/host/memory_file.hpp"
+#include "backend/host/page_mapping.hpp"
 #include "base/error.hpp"
 #include "base/steady_clock.hpp"
 #include "endpoints.hpp"

@@ -9,7 +9,6 @@
 
 #include "backend/host/backend.hpp"
 #include "backend/host/mapped_buffer.hpp"
-#include "backend/host/memory_file.hpp"
 #include "backend/host/spin.hpp"
 #include "backend/host/stamped_transfer.hpp"
 #include "base/error.hpp"
