@@ -3,11 +3,13 @@
 
 #include <functional>
 #include <memory>
+#include <string>
 #include <utility>
 #include <vector>
 
+#include "backend/host/host_transfer.hpp"
 #include "model/method.hpp"
-#include "workload/schedule_transfer.hpp"
+#include "workload/phase_work.hpp"
 
 namespace linkscope::workload {
 
@@ -32,6 +34,23 @@ inline constexpr MethodSpec direct_schedule_spec{
 /// Returns what a part's rank works with, but for its transport. `gpu_packer` makes its packer where its work is done on a
 /// GPU. Throws Error{unsupported} where that is empty, or the GPU does not reach the rank's memory.
 [[nodiscard]] RankContext rank_context(const Flow& flow, const LocalPart& part, const MakePacker& gpu_packer);
+
+/// The thread that carries a rank out.
+struct RankThread {
+  int node = 0;  ///< it runs on a CPU of this one
+  // NOLINTBEGIN(readability-redundant-member-init): lets initialisers leave them out
+  host::Worker* worker = nullptr;    ///< null: any of the node
+  std::shared_ptr<void> turn{};      ///< held as long as it may call a library that serves one thread
+  std::vector<std::string> notes{};  ///< for the row
+  std::function<void()> prepare{};   ///< called before each start; may throw
+  // NOLINTEND(readability-redundant-member-init)
+};
+
+/// Makes a rank ready to carry a schedule out. One transfer is the whole schedule. The first start since arm() first carries two repeats of each loop out untimed, with
+/// other data in each, and checks after each phase that its messages have the data of their own repeat: one that is lost,
+/// old or too early is found. All ranks meet before the timed transfers and after them. What counts of the span is
+/// communication, waits for other ranks included: no gaps, and no work of the application's own.
+[[nodiscard]] std::unique_ptr<host::HostTransfer> schedule_transfer(RankContext context, RankThread thread);
 
 /// The ranks of this process, ready.
 class ScheduleParts : public PreparedParts {

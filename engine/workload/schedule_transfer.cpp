@@ -1,5 +1,4 @@
-#include "workload/schedule_transfer.hpp"
-
+// One rank of a schedule, which it carries out phase by phase, and knows where its time went.
 #include <algorithm>
 #include <array>
 #include <cstddef>
@@ -10,7 +9,8 @@
 
 #include "base/error.hpp"
 #include "base/steady_clock.hpp"
-#include "workload/reduction.hpp"
+#include "workload/rank_board.hpp"
+#include "workload/schedule_method.hpp"
 
 namespace linkscope::workload {
 namespace {
