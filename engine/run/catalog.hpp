@@ -5,7 +5,7 @@
 #include <memory>
 
 #include "backend/host/context.hpp"
-#include "backend/python/context.hpp"
+#include "backend/python/child.hpp"
 #include "model/backend.hpp"
 #include "run/environment.hpp"
 

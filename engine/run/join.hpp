@@ -4,7 +4,7 @@
 #include <functional>
 #include <string>
 
-#include "backend/python/context.hpp"
+#include "backend/python/child.hpp"
 #include "comm/watchdog.hpp"
 #include "model/backend.hpp"
 #include "run/environment.hpp"

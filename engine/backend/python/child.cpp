@@ -1,5 +1,5 @@
 // Starting, asking and ending a Python child, the first command to it, and the last.
-#include "backend/python/context.hpp"
+#include "backend/python/child.hpp"
 
 #include <fcntl.h>
 #include <poll.h>

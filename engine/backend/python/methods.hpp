@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "backend/python/context.hpp"
+#include "backend/python/child.hpp"
 #include "model/method.hpp"
 #include "model/transfer.hpp"
 
