@@ -1,7 +1,6 @@
 // Parameters of method mpi, and who does what of a flow.
 #include <gtest/gtest.h>
 
-#include "backend/mpi/call.hpp"
 #include "backend/mpi/methods.hpp"
 #include "base/error.hpp"
 #include "endpoints.hpp"

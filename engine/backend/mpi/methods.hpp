@@ -1,25 +1,115 @@
-// The methods of MPI: messages between two processes, by point-to-point and one-sided calls, and collectives; what
-// they share with the schedules.
+// The methods of MPI, messages between two processes by point-to-point and one-sided calls, and collectives; what they
+// share with one another and with schedules: the library, the host, and how GPUs' memory is reached without it.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "backend/host/context.hpp"
 #include "backend/host/stamped_transfer.hpp"
-#include "backend/mpi/call.hpp"
-#include "backend/mpi/context.hpp"
+#include "backend/mpi/functions.h"
+#include "backend/mpi/library.hpp"
+#include "backend/mpi/mpi_runtime.hpp"
+#include "base/error.hpp"
 #include "model/collective_check.hpp"
 #include "model/copy_check.hpp"
+#include "model/device.hpp"
+#include "model/flow.hpp"
 #include "model/flow_part.hpp"
+#include "model/gpu_runtime.hpp"
 #include "model/method.hpp"
 
 namespace linkscope::mpi {
+
+/// The thread that calls MPI.
+struct Caller {
+  int node = 0;                ///< it runs on a CPU of this one
+  DeviceId device;             ///< whose memory it works with
+  GpuRuntime* gpus = nullptr;  ///< null unless that is a GPU
+  bool hands_over = true;      ///< MPI is given that memory itself
+};
+
+/// Tells whether an end is a GPU's memory; every MPI takes every kind of host memory.
+[[nodiscard]] inline bool on_gpu(const Endpoint& where) { return where.device.kind == DeviceKind::gpu; }
+
+/// Returns the processes of a flow's members, in their order.
+[[nodiscard]] inline std::vector<int> ranks_of(const Flow& flow) {
+  std::vector<int> ranks;
+  for (const Endpoint& member : flow.members) ranks.push_back(member.rank);
+  return ranks;
+}
+/// Tells whether each member has a process of its own.
+[[nodiscard]] inline bool in_own_processes(const Flow& flow) {
+  const std::vector<int> ranks = ranks_of(flow);
+  return std::set<int>(ranks.begin(), ranks.end()).size() == ranks.size();
+}
+
+class MpiContext {
+ public:
+  /// `devices`: of this machine, for the NUMA node beside each GPU. `gpus`: null where no runtime of theirs is at hand.
+  MpiContext(std::shared_ptr<host::HostContext> host, MpiLibrary library,
+             const std::vector<DeviceFacts>& devices, std::shared_ptr<GpuRuntime> gpus)
+      : host_(std::move(host)), library_(std::move(library)), gpus_(std::move(gpus)) {
+    for (const DeviceFacts& device : devices) {
+      if (device.id.kind == DeviceKind::gpu) beside_[device.id.index] = std::max(device.numa, 0);
+    }
+  }
+
+  [[nodiscard]] MpiLibrary& library() { return library_; }
+  [[nodiscard]] GpuRuntime* gpus() const { return gpus_.get(); }
+  /// Starts MPI where it has not been, for a caller with memory on `device`. Throws what MpiLibrary::runtime() throws.
+  [[nodiscard]] MpiRuntime& runtime(const DeviceId& device) {
+    return library_.runtime([this, device] { use(device); });
+  }
+  /// Makes a GPU the one that the calling thread's calls are about: libraries ask the GPUs' runtime which that is.
+  void use(const DeviceId& device) const {
+    if (device.kind != DeviceKind::gpu || gpus_ == nullptr) return;
+    if (const int code = gpus_->use(device); code != 0) throw gpus_->failure(code);
+  }
+  /// The thread that calls MPI for memory on `device`: on a CPU of its NUMA node, or of the one beside the GPU.
+  [[nodiscard]] Caller caller(const DeviceId& device) const {
+    return {node_of(device), device, device.kind == DeviceKind::gpu ? gpus_.get() : nullptr};
+  }
+  /// Bytes through which rotated flows on these devices must cycle.
+  [[nodiscard]] Bytes rotation_bytes(const std::vector<DeviceId>& devices) const {
+    Bytes most = 0;
+    for (const DeviceId& device : devices) {
+      most = std::max(most, device.kind == DeviceKind::gpu && gpus_ != nullptr
+                                ? gpus_->rotation_bytes(device)
+                                : 2 * host_->largest_cache({{DeviceKind::numa, node_of(device)}}));
+    }
+    return most;
+  }
+  /// Throws Error{unsupported} where `where` is a GPU's memory and the library does not take such.
+  void require_taken(const Endpoint& where) {
+    if (!on_gpu(where)) return;
+    const Support taken = library_.runtime().takes_gpu_memory();
+    if (!taken)
+      throw Error(Fault::unsupported,
+                  where.memory + " memory of " + where.device.text() + ": " + taken.reason());
+  }
+
+ private:
+  [[nodiscard]] int node_of(const DeviceId& device) const {
+    if (device.kind == DeviceKind::numa) return device.index;
+    const auto known = beside_.find(device.index);
+    return known == beside_.end() ? 0 : known->second;
+  }
+
+  std::shared_ptr<host::HostContext> host_;
+  MpiLibrary library_;
+  std::map<int, int> beside_;  ///< GPU -> NUMA node
+  std::shared_ptr<GpuRuntime> gpus_;
+};
 
 /// After a failure it calls MPI no more.
 class MpiTransfer : public host::StampedTransfer {
@@ -114,6 +204,67 @@ class MpiParts final : public PreparedParts {
   Connect connect_;
   std::function<void()> take_back_;
 };
+
+/// All that one rank's loop needs.
+struct CallArguments {
+  const MpiFunctions* mpi = nullptr;
+  MpiHandle communicator = 0;
+  MpiHandle window = 0;  ///< of a one-sided call
+  int peer = 0;
+  Tags tags;
+  std::int64_t bytes = 0;
+  int depth = 1;  ///< messages under way at a time
+  Slots out;
+  Slots in;
+  BounceBuffer* out_bounce = nullptr;  ///< null: MPI is given the memory itself
+  BounceBuffer* in_bounce = nullptr;
+  void* requests = nullptr;  ///< room for 2 * depth of them
+  int bounce_code = 0;       ///< what a bounce failed with
+
+  int send(const std::byte* from, std::int64_t size, int tag) const noexcept {
+    return mpi->send(from, size, peer, tag, communicator);
+  }
+  int receive(std::byte* to, std::int64_t size, int tag) const noexcept {
+    return mpi->receive(to, size, peer, tag, communicator);
+  }
+  /// Waits for the `depth` messages whose requests are from number `first` on.
+  int wait(int first) const noexcept { return mpi->wait_all(depth, requests, first); }
+};
+
+/// A loop returns this where a bounce failed: it is no code of MPI's.
+inline constexpr int bounce_failed = -1;
+
+/// Repeats [first, first + repeats): 0, or the code of the first call that failed, where it ends.
+using MessageLoop = int (*)(CallArguments& arguments, std::uint64_t first, std::uint64_t repeats);
+
+inline constexpr Parameter call_parameter =
+    word("call", "send|window|both-ways|ping-pong|put|get|put-window|get-window",
+         "send: blocking, each answered by an empty message, so the time is until arrival; window: many "
+         "under way, then an answer, as osu_bw; both-ways: windows in both directions at once, whose sum is "
+         "the result, as osu_bibw; ping-pong: half of a round trip, as osu_latency; put: one-sided, each "
+         "flushed, as osu_put_latency; get: one-sided, each flushed, as osu_get_latency; put-window: many, "
+         "then a flush, as osu_put_bw; get-window: many, then a flush, as osu_get_bw");
+inline constexpr Parameter window_parameter =
+    integer("window", "messages in flight, for the window calls", 1, 4096, 64);  // osu_bw's
+
+struct Call {
+  const char* made_of = "";  ///< for messages
+  Quantity quantity = Quantity::bandwidth;
+  bool both_ways = false;           ///< data go in both directions
+  bool many = false;                ///< a repeat is a window of messages under way
+  MessageLoop at_source = nullptr;  ///< null: attends while the other side puts or gets, and is timed
+  MessageLoop at_destination = nullptr;
+
+  static const Call& of(const Flow& flow);
+  [[nodiscard]] bool one_sided() const { return at_source == nullptr || at_destination == nullptr; }
+  /// Whose process's time is the flow's.
+  [[nodiscard]] Side timed_side() const { return at_source == nullptr ? Side::destination : Side::source; }
+};
+
+/// Parameter `window` where the call has one, else 1.
+[[nodiscard]] int window_of(const Flow& flow);
+/// Operations of one repeat of this flow: time is reported per operation.
+[[nodiscard]] std::uint64_t operations_of(const Flow& flow);
 
 /// One end of a flow, as the plan says it.
 struct End {

@@ -10,7 +10,6 @@
 #include <vector>
 
 #include "backend/host/workers.hpp"
-#include "backend/mpi/call.hpp"
 #include "backend/mpi/functions.h"
 #include "base/error.hpp"
 #include "model/device.hpp"
@@ -24,6 +23,13 @@ namespace linkscope::mpi {
 /// 4.1's info key mpi_memory_alloc_kinds says ("system,mpi,cuda"); then the functions that MPICH, MVAPICH and Open MPI
 /// have added. No: with what was asked.
 [[nodiscard]] Support ask_gpu_awareness(const std::string& memory_kinds);
+
+/// Tags that no other flow under way has: of messages, of the partners' barriers, of answers.
+struct Tags {
+  int message = 0;
+  int barrier = 1;
+  int answer = 2;
+};
 
 /// A process as MPI sees it: processes tell one another before they count on it.
 struct RankEntry {

@@ -5,9 +5,7 @@
 #include <stdint.h>
 
 #define MPI_VERSION 5
-#define MPI_SUBVERSION 0
 #define MPI_ABI_VERSION 1
-#define MPI_ABI_SUBVERSION 0
 
 typedef intptr_t MPI_Aint;
 typedef int64_t MPI_Count;
@@ -53,7 +51,6 @@ typedef struct {
 
 #define MPI_SUCCESS 0
 #define MPI_ERR_COUNT 2
-#define MPI_ERR_TYPE 3
 #define MPI_UNDEFINED (-32766)
 #define MPI_THREAD_SINGLE 0
 #define MPI_THREAD_FUNNELED 1024
