@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <vector>
 
 #include "base/units.hpp"
 #include "model/buffer.hpp"
@@ -51,6 +52,17 @@ class CopyCheck final : public Check {
 enum class Side { source, destination };
 
 [[nodiscard]] inline Side other(Side side) { return side == Side::source ? Side::destination : Side::source; }
+
+/// The parts of a message between two processes, the sender's first; each end has both buffers where data go both ways.
+[[nodiscard]] inline std::vector<FlowPart> message_parts(const Flow& flow, bool both_ways = false,
+                                                         Side timed = Side::source) {
+  const Endpoint& from = *flow.source;
+  const Endpoint& to = *flow.destination;
+  const auto timing = [timed](Side side) { return side == timed ? Timing::timed : Timing::untimed; };
+  const std::optional<Endpoint> none;
+  return {{from.rank, from.device, from, both_ways ? from : none, timing(Side::source)},
+          {to.rank, to.device, both_ways ? to : none, to, timing(Side::destination)}};
+}
 
 /// One process sends from its source arena and receives into its destination arena; either may be null. Both processes'
 /// checks are armed with one seed. Messages on their way back hold another pattern: an end that got its own would be

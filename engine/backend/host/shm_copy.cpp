@@ -202,6 +202,9 @@ class ShmParts final : public PreparedParts {
   int peer_;
 };
 
+/// Tells whether messages are answered by messages.
+bool answers(const Flow& flow) { return flow.parameters.choice<ShmCall>(shm_call) == ShmCall::ping_pong; }
+
 Support not_shareable(const Endpoint& end) {
   return Support::no("another process cannot map " + end.memory + " memory: a receiver's must be shm");
 }
@@ -215,19 +218,7 @@ Support supports(const Flow& flow) {
     if (end->device.kind != DeviceKind::numa) return Support::no(end->device.text() + " is no host memory");
   }
   if (!flow.destination->traits.shareable) return not_shareable(*flow.destination);
-  const bool both = flow.parameters.choice<ShmCall>(shm_call) == ShmCall::ping_pong;
-  return both && !flow.source->traits.shareable ? not_shareable(*flow.source) : Support::yes();
-}
-
-std::vector<FlowPart> parts_of(const Flow& flow) {
-  FlowPart from{flow.source->rank, flow.source->device, flow.source, std::nullopt, Timing::timed};
-  FlowPart to{flow.destination->rank, flow.destination->device, std::nullopt, flow.destination,
-              Timing::untimed};
-  if (flow.parameters.choice<ShmCall>(shm_call) == ShmCall::ping_pong) {
-    from.destination = flow.source;
-    to.source = flow.destination;
-  }
-  return {std::move(from), std::move(to)};
+  return answers(flow) && !flow.source->traits.shareable ? not_shareable(*flow.source) : Support::yes();
 }
 
 std::unique_ptr<PreparedParts> assemble(const Flow& flow, const std::vector<LocalPart>& own) {
@@ -247,14 +238,11 @@ Method shm_copy(const std::shared_ptr<HostContext>& context) {
               Quantity::bandwidth, shm_copy_traits},
              {shm_call}};
   row.supports = supports;
-  row.quantity_of = [](const Flow& flow) {
-    return flow.parameters.choice<ShmCall>(shm_call) == ShmCall::ping_pong ? Quantity::latency
-                                                                           : Quantity::bandwidth;
-  };
+  row.quantity_of = [](const Flow& flow) { return answers(flow) ? Quantity::latency : Quantity::bandwidth; };
   row.rotation_bytes = [context](const Flow& flow) {
     return context->rotation_bytes({flow.source->device, flow.destination->device}) / both_ends;
   };
-  row.parts = parts_of;
+  row.parts = [](const Flow& flow) { return message_parts(flow, answers(flow)); };
   row.assemble = assemble;
   return row;
 }

@@ -13,7 +13,6 @@ namespace linkscope::mpi {
 
 namespace {
 
-constexpr std::int64_t answer_bytes = 4;
 enum class WaitFirst { sends, receives };
 
 /// Fills the bounce, where there is one, from the slot at `at` and puts it in the slot's place.
@@ -65,120 +64,99 @@ int begin_receives(CallArguments& arguments, std::uint64_t repeat, int at) noexc
   });
 }
 
-/// Does `work` for each repeat, up to the first that fails.
-template <class Work>
-int each(std::uint64_t first, std::uint64_t repeats, const Work& work) noexcept {
+/// Does `one` for each repeat, up to the first that fails.
+template <int (*one)(CallArguments& arguments, std::uint64_t repeat) noexcept>
+int each(CallArguments& arguments, std::uint64_t first, std::uint64_t repeats) noexcept {
   for (std::uint64_t repeat = first; repeat < first + repeats; ++repeat) {
-    if (const int code = work(repeat); code != 0) return code;
+    if (const int code = one(arguments, repeat); code != 0) return code;
   }
   return 0;
 }
 
 /// Blocking sends, each acknowledged by an empty message: the time is until arrival.
-int send_each(CallArguments& arguments, std::uint64_t first, std::uint64_t repeats) noexcept {
-  return each(first, repeats, [&](std::uint64_t repeat) {
-    if (const int code = send_one(arguments, repeat); code != 0) return code;
-    return arguments.receive(nullptr, 0, arguments.tags.answer);
-  });
+int send(CallArguments& arguments, std::uint64_t repeat) noexcept {
+  if (const int code = send_one(arguments, repeat); code != 0) return code;
+  return arguments.receive(nullptr, 0, arguments.tags.answer);
 }
 
-int receive_each(CallArguments& arguments, std::uint64_t first, std::uint64_t repeats) noexcept {
-  return each(first, repeats, [&](std::uint64_t repeat) {
-    if (const int code = receive_one(arguments, repeat); code != 0) return code;
-    return arguments.send(nullptr, 0, arguments.tags.answer);
-  });
+int receive(CallArguments& arguments, std::uint64_t repeat) noexcept {
+  if (const int code = receive_one(arguments, repeat); code != 0) return code;
+  return arguments.send(nullptr, 0, arguments.tags.answer);
 }
 
 /// `depth` messages under way, then an answer of 4 bytes, as osu_bw.
-int send_window(CallArguments& arguments, std::uint64_t first, std::uint64_t repeats) noexcept {
-  std::array<std::byte, answer_bytes> answer{};
-  return each(first, repeats, [&](std::uint64_t repeat) {
-    if (const int code = begin_sends(arguments, repeat, 0); code != 0) return code;
-    if (const int code = arguments.wait(0); code != 0) return code;
-    return arguments.receive(answer.data(), answer_bytes, arguments.tags.answer);
-  });
+int send_window(CallArguments& arguments, std::uint64_t repeat) noexcept {
+  if (const int code = begin_sends(arguments, repeat, 0); code != 0) return code;
+  if (const int code = arguments.wait(0); code != 0) return code;
+  return arguments.receive(arguments.answer.data(), answer_bytes, arguments.tags.answer);
 }
 
-int receive_window(CallArguments& arguments, std::uint64_t first, std::uint64_t repeats) noexcept {
-  const std::array<std::byte, answer_bytes> answer{};
-  return each(first, repeats, [&](std::uint64_t repeat) {
-    if (const int code = begin_receives(arguments, repeat, 0); code != 0) return code;
-    if (const int code = arguments.wait(0); code != 0) return code;
-    return arguments.send(answer.data(), answer_bytes, arguments.tags.answer);
-  });
+int receive_window(CallArguments& arguments, std::uint64_t repeat) noexcept {
+  if (const int code = begin_receives(arguments, repeat, 0); code != 0) return code;
+  if (const int code = arguments.wait(0); code != 0) return code;
+  return arguments.send(arguments.answer.data(), answer_bytes, arguments.tags.answer);
 }
 
 /// `depth` messages under way in each direction, as osu_bibw. The first end waits for what it sends before what it
 /// gets, the second the other way round.
 template <WaitFirst order>
-int exchange_windows(CallArguments& arguments, std::uint64_t first, std::uint64_t repeats) noexcept {
-  return each(first, repeats, [&](std::uint64_t repeat) {
-    if (const int code = begin_receives(arguments, repeat, 0); code != 0) return code;
-    if (const int code = begin_sends(arguments, repeat, arguments.depth); code != 0) return code;
-    const int waited_first = order == WaitFirst::sends ? arguments.depth : 0;
-    if (const int code = arguments.wait(waited_first); code != 0) return code;
-    return arguments.wait(arguments.depth - waited_first);
-  });
+int exchange_windows(CallArguments& arguments, std::uint64_t repeat) noexcept {
+  if (const int code = begin_receives(arguments, repeat, 0); code != 0) return code;
+  if (const int code = begin_sends(arguments, repeat, arguments.depth); code != 0) return code;
+  const int waited_first = order == WaitFirst::sends ? arguments.depth : 0;
+  if (const int code = arguments.wait(waited_first); code != 0) return code;
+  return arguments.wait(arguments.depth - waited_first);
 }
 
 /// There and back, as osu_latency.
-int ping(CallArguments& arguments, std::uint64_t first, std::uint64_t repeats) noexcept {
-  return each(first, repeats, [&](std::uint64_t repeat) {
-    const int code = send_one(arguments, repeat);
-    return code != 0 ? code : receive_one(arguments, repeat);
-  });
+int ping(CallArguments& arguments, std::uint64_t repeat) noexcept {
+  const int code = send_one(arguments, repeat);
+  return code != 0 ? code : receive_one(arguments, repeat);
 }
 
-int pong(CallArguments& arguments, std::uint64_t first, std::uint64_t repeats) noexcept {
-  return each(first, repeats, [&](std::uint64_t repeat) {
-    const int code = receive_one(arguments, repeat);
-    return code != 0 ? code : send_one(arguments, repeat);
-  });
+int pong(CallArguments& arguments, std::uint64_t repeat) noexcept {
+  const int code = receive_one(arguments, repeat);
+  return code != 0 ? code : send_one(arguments, repeat);
 }
 
 /// One-sided, `depth` at a time completed at both ends: one, as osu_put_latency and osu_get_latency with flush, or
 /// many, as osu_put_bw and osu_get_bw.
-int put_each(CallArguments& arguments, std::uint64_t first, std::uint64_t repeats) noexcept {
-  return each(first, repeats, [&](std::uint64_t repeat) {
-    const int code = begin_all(arguments, arguments.out, repeat, 0, [&](const std::byte* from, int) {
-      return arguments.mpi->put(from, arguments.bytes, arguments.peer, from - arguments.out.base,
-                                arguments.window);
-    });
-    return code != 0 ? code : arguments.mpi->flush(arguments.peer, arguments.window);
+int put(CallArguments& arguments, std::uint64_t repeat) noexcept {
+  const int code = begin_all(arguments, arguments.out, repeat, 0, [&](const std::byte* from, int) {
+    return arguments.mpi->put(from, arguments.bytes, arguments.peer, from - arguments.out.base,
+                              arguments.window);
   });
+  return code != 0 ? code : arguments.mpi->flush(arguments.peer, arguments.window);
 }
 
-int get_each(CallArguments& arguments, std::uint64_t first, std::uint64_t repeats) noexcept {
-  return each(first, repeats, [&](std::uint64_t repeat) {
-    const int code = begin_all(arguments, arguments.in, repeat, 0, [&](std::byte* to, int) {
-      return arguments.mpi->get(to, arguments.bytes, arguments.peer, to - arguments.in.base,
-                                arguments.window);
-    });
-    return code != 0 ? code : arguments.mpi->flush(arguments.peer, arguments.window);
+int get(CallArguments& arguments, std::uint64_t repeat) noexcept {
+  const int code = begin_all(arguments, arguments.in, repeat, 0, [&](std::byte* to, int) {
+    return arguments.mpi->get(to, arguments.bytes, arguments.peer, to - arguments.in.base, arguments.window);
   });
+  return code != 0 ? code : arguments.mpi->flush(arguments.peer, arguments.window);
 }
 
 // The calls are in the order of call_parameter's words.
 constexpr std::array<Call, 8> calls{{
-    {.made_of = "MPI_Send, MPI_Recv", .at_source = send_each, .at_destination = receive_each},
+    {.made_of = "MPI_Send, MPI_Recv", .at_source = each<send>, .at_destination = each<receive>},
     {.made_of = "MPI_Isend, MPI_Irecv, MPI_Waitall",
      .many = true,
-     .at_source = send_window,
-     .at_destination = receive_window},
+     .at_source = each<send_window>,
+     .at_destination = each<receive_window>},
     {.made_of = "MPI_Isend, MPI_Irecv, MPI_Waitall",
      .both_ways = true,
      .many = true,
-     .at_source = exchange_windows<WaitFirst::sends>,
-     .at_destination = exchange_windows<WaitFirst::receives>},
+     .at_source = each<exchange_windows<WaitFirst::sends>>,
+     .at_destination = each<exchange_windows<WaitFirst::receives>>},
     {.made_of = "MPI_Send, MPI_Recv",
      .quantity = Quantity::latency,
      .both_ways = true,
-     .at_source = ping,
-     .at_destination = pong},
-    {.made_of = "MPI_Put, MPI_Win_flush", .quantity = Quantity::latency, .at_source = put_each},
-    {.made_of = "MPI_Get, MPI_Win_flush", .quantity = Quantity::latency, .at_destination = get_each},
-    {.made_of = "MPI_Put, MPI_Win_flush", .many = true, .at_source = put_each},
-    {.made_of = "MPI_Get, MPI_Win_flush", .many = true, .at_destination = get_each},
+     .at_source = each<ping>,
+     .at_destination = each<pong>},
+    {.made_of = "MPI_Put, MPI_Win_flush", .quantity = Quantity::latency, .at_source = each<put>},
+    {.made_of = "MPI_Get, MPI_Win_flush", .quantity = Quantity::latency, .at_destination = each<get>},
+    {.made_of = "MPI_Put, MPI_Win_flush", .many = true, .at_source = each<put>},
+    {.made_of = "MPI_Get, MPI_Win_flush", .many = true, .at_destination = each<get>},
 }};
 
 constexpr std::size_t source_part = 0;
@@ -203,19 +181,6 @@ Support supports_message(const Flow& flow, const GpuRuntime* gpus) {
     return Support::no("staging through the host is one copy at a time: call send or ping-pong");
   if (gpus == nullptr) return Support::no("this engine has no GPU to copy from");
   return Support::yes();
-}
-
-std::vector<FlowPart> message_parts(const Flow& flow) {
-  const Call& call = Call::of(flow);
-  const auto timing = [&](Side at) { return call.timed_side() == at ? Timing::timed : Timing::untimed; };
-  FlowPart from{flow.source->rank, flow.source->device, flow.source, std::nullopt, timing(Side::source)};
-  FlowPart to{flow.destination->rank, flow.destination->device, std::nullopt, flow.destination,
-              timing(Side::destination)};
-  if (call.both_ways) {
-    from.destination = flow.source;
-    to.source = flow.destination;
-  }
-  return {std::move(from), std::move(to)};
 }
 
 /// This process's end of a message; null where it has none.
@@ -374,7 +339,11 @@ Method mpi_message(const std::shared_ptr<MpiContext>& context) {
               [context](const Flow& flow) {
                 return context->rotation_bytes({flow.source->device, flow.destination->device});
               },
-          .parts = message_parts,
+          .parts =
+              [](const Flow& flow) {
+                const Call& call = Call::of(flow);
+                return message_parts(flow, call.both_ways, call.timed_side());
+              },
           .assemble =
               [context](const Flow& flow, const std::vector<LocalPart>& own) {
                 return assemble_message(*context, flow, own);

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -205,6 +206,8 @@ class MpiParts final : public PreparedParts {
   std::function<void()> take_back_;
 };
 
+inline constexpr std::int64_t answer_bytes = 4;
+
 /// All that one rank's loop needs.
 struct CallArguments {
   const MpiFunctions* mpi = nullptr;
@@ -220,6 +223,7 @@ struct CallArguments {
   BounceBuffer* in_bounce = nullptr;
   void* requests = nullptr;  ///< room for 2 * depth of them
   int bounce_code = 0;       ///< what a bounce failed with
+  std::array<std::byte, answer_bytes> answer{};
 
   int send(const std::byte* from, std::int64_t size, int tag) const noexcept {
     return mpi->send(from, size, peer, tag, communicator);

@@ -8,6 +8,7 @@
 
 #include "base/error.hpp"
 #include "model/collective.hpp"
+#include "model/copy_check.hpp"
 
 namespace linkscope::python {
 namespace {
@@ -115,9 +116,7 @@ std::vector<FlowPart> parts_of(const Flow& flow, FlowEnds ends) {
     case FlowEnds::one_process:
       return {{flow.rank, flow.executor, flow.source, flow.destination, Timing::timed}};
     case FlowEnds::two_processes:
-      return {{flow.source->rank, flow.source->device, flow.source, std::nullopt, Timing::timed},
-              {flow.destination->rank, flow.destination->device, std::nullopt, flow.destination,
-               Timing::untimed}};
+      return message_parts(flow);
     case FlowEnds::members:
       return collective_parts(flow);
   }
