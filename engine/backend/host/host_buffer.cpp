@@ -19,56 +19,32 @@ namespace linkscope::host {
 
 namespace {
 
-/// Returns the first byte that differs from the pattern whose word `first_word` comes first.
-std::optional<Bytes> find_mismatch(const std::byte* at, Bytes length, std::uint64_t seed,
-                                   std::uint64_t first_word) {
-  const FillFunction fill = widest_fill();
+/// Returns the first byte at which memory is not what `make(to, from, size)` writes for bytes [from, from + size).
+template <class Make>
+std::optional<Bytes> find_difference(const std::byte* at, Bytes length, const Make& make) {
   std::array<std::byte, 4 * KiB> expected;
   for (Bytes from = 0; from < length; from += expected.size()) {
     const Bytes size = std::min(expected.size(), length - from);
-    fill(expected.data(), size, seed, first_word + from / word_bytes);
+    make(expected.data(), from, size);
     if (std::memcmp(at + from, expected.data(), size) == 0) continue;
     return static_cast<Bytes>(std::mismatch(at + from, at + from + size, expected.begin()).first - at);
   }
   return std::nullopt;
 }
 
-/// Calls `work` with a word as wide as one element.
-template <class Work>
-auto of_width(const Elements& elements, const Work& work) {
-  return element_bytes(elements.type) == 4 ? work(std::uint32_t{}) : work(std::uint16_t{});
-}
-
-Elements advanced(Elements elements, Bytes by) {
-  elements.first += by / element_bytes(elements.type);
-  return elements;
-}
-
 template <class Word>
-Word element_word(const Elements& elements, std::uint64_t seed, std::uint64_t index) {
-  return static_cast<Word>(element_bits(elements.type, element_at(elements, seed, index)));
-}
-
-template <class Word>
-void write_elements(Word /*width*/, std::byte* at, Bytes length, const Elements& elements,
-                    std::uint64_t seed) {
+void write_words(std::byte* at, Bytes length, const Elements& elements, std::uint64_t seed) {
   for (std::uint64_t i = 0; i * sizeof(Word) < length; ++i) {
-    const Word word = element_word<Word>(elements, seed, i);
+    const auto word = static_cast<Word>(element_bits(elements.type, element_at(elements, seed, i)));
     std::memcpy(at + i * sizeof word, &word, sizeof word);
   }
 }
 
-template <class Word>
-std::optional<Bytes> find_wrong_element(Word /*width*/, const std::byte* at, Bytes length,
-                                        const Elements& elements, std::uint64_t seed) {
-  for (std::uint64_t i = 0; i * sizeof(Word) < length; ++i) {
-    const Word word = element_word<Word>(elements, seed, i);
-    const auto* const expected = reinterpret_cast<const std::byte*>(&word);
-    const std::byte* const held = at + i * sizeof word;
-    const std::byte* const wrong = std::mismatch(held, held + sizeof word, expected).first;
-    if (wrong != held + sizeof word) return static_cast<Bytes>(wrong - at);
-  }
-  return std::nullopt;
+/// Writes the elements that are `from` bytes behind the first.
+void write_elements(std::byte* at, Bytes length, Elements elements, Bytes from, std::uint64_t seed) {
+  const unsigned width = element_bytes(elements.type);
+  elements.first += from / width;
+  (width == 4 ? write_words<std::uint32_t> : write_words<std::uint16_t>)(at, length, elements, seed);
 }
 
 }  // namespace
@@ -93,8 +69,10 @@ void HostBuffer::poison(Bytes offset, Bytes length) {
 
 std::optional<Bytes> HostBuffer::compare(Bytes offset, Bytes length, std::uint64_t seed) const {
   const std::byte* const at = address_ + offset;
-  return first_found(length, [=](Bytes from, Bytes size) {
-    return find_mismatch(at + from, size, seed, from / word_bytes);
+  return first_found(length, [=](Bytes begin, Bytes length_here) {
+    return find_difference(at + begin, length_here, [=](std::byte* to, Bytes from, Bytes size) {
+      widest_fill()(to, size, seed, (begin + from) / word_bytes);
+    });
   });
 }
 
@@ -113,18 +91,16 @@ std::optional<Bytes> HostBuffer::first_found(Bytes length, const Search& search)
 
 void HostBuffer::fill_elements(Bytes offset, Bytes length, const Elements& elements, std::uint64_t seed) {
   std::byte* const at = address_ + offset;
-  workers_.share(length, [=](Bytes from, Bytes size) {
-    of_width(elements,
-             [=](auto word) { write_elements(word, at + from, size, advanced(elements, from), seed); });
-  });
+  workers_.share(length,
+                 [=](Bytes from, Bytes size) { write_elements(at + from, size, elements, from, seed); });
 }
 
 std::optional<Bytes> HostBuffer::compare_elements(Bytes offset, Bytes length, const Elements& elements,
                                                   std::uint64_t seed) const {
   const std::byte* const at = address_ + offset;
-  return first_found(length, [=](Bytes from, Bytes size) {
-    return of_width(elements, [=](auto word) {
-      return find_wrong_element(word, at + from, size, advanced(elements, from), seed);
+  return first_found(length, [=](Bytes begin, Bytes length_here) {
+    return find_difference(at + begin, length_here, [=](std::byte* to, Bytes from, Bytes size) {
+      write_elements(to, size, elements, begin + from, seed);
     });
   });
 }

@@ -8,6 +8,7 @@
 #include <cstring>
 #include <fstream>
 #include <memory>
+#include <optional>
 #include <set>
 
 #include "backend/host/memory_room.hpp"
@@ -34,36 +35,27 @@ void cores_first(std::vector<int>& cpus) {
   std::stable_sort(cpus.begin(), cpus.end(), [&](int a, int b) { return rank[a] < rank[b]; });
 }
 
-struct CacheLevel {
-  int level = 0;
-  Bytes bytes = 0;
-  std::string shared_by;
-};
-
-std::vector<CacheLevel> data_caches(int cpu) {
-  std::vector<CacheLevel> caches;
-  for (int index = 0;; ++index) {
-    const std::string directory = cpu_directory(cpu) + "/cache/index" + std::to_string(index);
-    const auto type = read_line(directory + "/type");
-    if (!type) return caches;
-    if (*type == "Instruction") continue;
-    caches.push_back({static_cast<int>(read_bytes(directory + "/level").value_or(0)),
-                      read_bytes(directory + "/size").value_or(0),
-                      read_line(directory + "/shared_cpu_list").value_or(std::to_string(cpu))});
-  }
-}
-
 void read_caches(Node& node) {
   std::set<std::string> counted;
   for (int cpu : node.cpus) {
-    const CacheLevel* last = nullptr;
-    const auto caches = data_caches(cpu);
-    for (const CacheLevel& cache : caches) {
-      if (cache.level == 1) node.l1_bytes = std::max(node.l1_bytes, cache.bytes);
-      if (cache.level == 2) node.l2_bytes = std::max(node.l2_bytes, cache.bytes);
-      if (last == nullptr || cache.level > last->level) last = &cache;
+    std::optional<Bytes> last_level;
+    Bytes last_bytes = 0;
+    std::string shared_by;
+    for (int index = 0;; ++index) {
+      const std::string directory = cpu_directory(cpu) + "/cache/index" + std::to_string(index);
+      const auto type = read_line(directory + "/type");
+      if (!type) break;
+      if (*type == "Instruction") continue;
+      const Bytes level = read_bytes(directory + "/level").value_or(0);
+      const Bytes bytes = read_bytes(directory + "/size").value_or(0);
+      if (level == 1) node.l1_bytes = std::max(node.l1_bytes, bytes);
+      if (level == 2) node.l2_bytes = std::max(node.l2_bytes, bytes);
+      if (last_level && level <= *last_level) continue;
+      last_level = level;
+      last_bytes = bytes;
+      shared_by = read_line(directory + "/shared_cpu_list").value_or(std::to_string(cpu));
     }
-    if (last != nullptr && counted.insert(last->shared_by).second) node.llc_bytes += last->bytes;
+    if (last_level && counted.insert(shared_by).second) node.llc_bytes += last_bytes;
   }
 }
 
@@ -135,18 +127,15 @@ const Node* Topology::find(int index) const {
 }
 
 const Node& Topology::nearest_with_cpus(int index) const {
+  const Node* const from = find(index);
+  const auto distance = [&](const Node& node) {
+    if (node.index == index) return 0;
+    return from != nullptr && from->distances.contains(node.index) ? from->distances.at(node.index) : INT_MAX;
+  };
   const Node* nearest = nullptr;
-  int shortest = INT_MAX;
-  const Node* from = find(index);
   for (const Node& node : nodes_) {
     if (node.cpus.empty()) continue;
-    int distance = INT_MAX - 1;
-    if (from != nullptr && from->distances.contains(node.index)) distance = from->distances.at(node.index);
-    if (node.index == index) distance = 0;
-    if (distance < shortest) {
-      nearest = &node;
-      shortest = distance;
-    }
+    if (nearest == nullptr || distance(node) < distance(*nearest)) nearest = &node;
   }
   if (nearest == nullptr) throw Error(Fault::broken, "no NUMA node has a CPU this process may use");
   return *nearest;
