@@ -1,7 +1,7 @@
 // Processes find out that MPI sees them otherwise than the run does.
 #include <gtest/gtest.h>
 
-#include "backend/mpi/mpi_runtime.hpp"
+#include "backend/mpi/library.hpp"
 #include "base/error.hpp"
 
 namespace linkscope::mpi {

@@ -1,5 +1,5 @@
 // A started MPI: communicators, turns, tags, and failures on the way to a row.
-#include "backend/mpi/mpi_runtime.hpp"
+#include "backend/mpi/library.hpp"
 
 #include <gtest/gtest.h>
 

@@ -5,9 +5,6 @@
 #include <system_error>
 #include <utility>
 
-#include "base/error.hpp"
-#include "base/shared_library.hpp"
-
 namespace linkscope::mpi {
 
 namespace {

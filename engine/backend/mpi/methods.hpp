@@ -19,7 +19,6 @@
 #include "backend/host/stamped_transfer.hpp"
 #include "backend/mpi/functions.h"
 #include "backend/mpi/library.hpp"
-#include "backend/mpi/mpi_runtime.hpp"
 #include "base/error.hpp"
 #include "model/collective_check.hpp"
 #include "model/copy_check.hpp"

@@ -1,4 +1,5 @@
-#include "backend/mpi/mpi_runtime.hpp"
+// A started MPI.
+#include "backend/mpi/library.hpp"
 
 #include <dlfcn.h>
 
