@@ -6,7 +6,6 @@
 #include "backend/host/context.hpp"
 #include "workload/direct_transport.hpp"
 #include "workload/methods.hpp"
-#include "workload/schedule_method.hpp"
 
 namespace linkscope::workload {
 namespace {

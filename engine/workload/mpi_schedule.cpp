@@ -12,7 +12,6 @@
 #include "base/steady_clock.hpp"
 #include "model/gpu_runtime.hpp"
 #include "workload/methods.hpp"
-#include "workload/schedule_method.hpp"
 
 namespace linkscope::workload {
 namespace {

@@ -13,7 +13,7 @@
 #include "workload/halo_layout.hpp"
 #include "workload/host_packer.hpp"
 #include "workload/message_slots.hpp"
-#include "workload/schedule_method.hpp"
+#include "workload/methods.hpp"
 
 namespace linkscope::workload {
 

@@ -6,7 +6,7 @@
 
 #include "backend/gpu/call/call_transfer.hpp"
 #include "backend/gpu/packing/gpu_packer.hpp"
-#include "workload/schedule_method.hpp"
+#include "workload/methods.hpp"
 
 namespace linkscope::workload {
 
