@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "backend/host/allocation.hpp"
-#include "backend/host/allocation_calls.hpp"
 #include "backend/host/backend.hpp"
 #include "backend/host/word_loops.hpp"
 #include "base/error.hpp"

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "backend/host/allocation_calls.hpp"
+#include "backend/host/allocation.hpp"
 #include "backend/host/backend.hpp"
 #include "backend/host/page_mapping.hpp"
 #include "base/error.hpp"

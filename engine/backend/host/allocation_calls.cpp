@@ -1,4 +1,5 @@
-#include "backend/host/allocation_calls.hpp"
+// allocate, free and first-touch: what their calls time.
+#include "backend/host/allocation.hpp"
 
 #include <cstring>
 #include <limits>

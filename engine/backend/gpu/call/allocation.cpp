@@ -5,7 +5,7 @@
 #include "backend/gpu/call/methods.hpp"
 #include "backend/gpu/context.hpp"
 #include "backend/gpu/vendor/check.hpp"
-#include "backend/host/allocation_calls.hpp"
+#include "backend/host/allocation.hpp"
 #include "backend/host/context.hpp"
 #include "backend/host/mapped_buffer.hpp"
 

@@ -7,7 +7,7 @@
 #include "backend/gpu/memory/runtime_allocation.hpp"
 #include "backend/gpu/migration/migrating_slots.hpp"
 #include "backend/gpu/transfer.hpp"
-#include "backend/host/allocation_calls.hpp"
+#include "backend/host/allocation.hpp"
 #include "backend/host/context.hpp"
 #include "backend/host/memory_room.hpp"
 #include "backend/host/slot_transfer.hpp"

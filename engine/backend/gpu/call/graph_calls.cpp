@@ -7,7 +7,7 @@
 #include "backend/gpu/graph/counted_graph.hpp"
 #include "backend/gpu/graph/recorded_graph.hpp"
 #include "backend/gpu/vendor/check.hpp"
-#include "backend/host/allocation_calls.hpp"
+#include "backend/host/allocation.hpp"
 #include "backend/host/context.hpp"
 
 namespace linkscope::gpu {
