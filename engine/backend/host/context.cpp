@@ -54,13 +54,9 @@ Support HostContext::can_hold(const DeviceId& device) const {
 
 Support HostContext::reachable(const Endpoint& where) const {
   if (where.device.kind == DeviceKind::numa) return Support::yes();
-  Support answer =
-      Support::no("CPUs reach host memory only, not " + where.memory + " memory of " + where.device.text());
-  for (const Reach& reach : reaches_) {
-    answer = reach(where);
-    if (answer) return answer;
-  }
-  return answer;
+  if (reach_) return reach_(where);
+  return Support::no("CPUs reach host memory only, not " + where.memory + " memory of " +
+                     where.device.text());
 }
 
 Bytes HostContext::largest_cache(std::initializer_list<DeviceId> devices) const {

@@ -33,11 +33,11 @@ class HostContext {
   [[nodiscard]] Support can_execute(const DeviceId& device) const;
   /// Tells whether `device` is a NUMA node with memory that may be allocated.
   [[nodiscard]] Support can_hold(const DeviceId& device) const;
-  /// Tells whether CPUs can load and store memory placed as `where` says: on NUMA nodes, and wherever a `reach` given
+  /// Tells whether CPUs can load and store memory placed as `where` says: on NUMA nodes, and wherever the `reach` given
   /// to widen() says yes.
   [[nodiscard]] Support reachable(const Endpoint& where) const;
-  /// Asks `reach` too about memory of devices that are no NUMA nodes.
-  void widen(Reach reach) { reaches_.push_back(std::move(reach)); }
+  /// Asks `reach` about memory of devices that are no NUMA nodes.
+  void widen(Reach reach) { reach_ = std::move(reach); }
   /// Bytes of the largest last-level caches among the given NUMA nodes.
   [[nodiscard]] Bytes largest_cache(std::initializer_list<DeviceId> devices) const;
   /// Bytes through which CPUs' work on the given NUMA nodes must cycle so that no cache serves it, in all its arenas
@@ -48,7 +48,7 @@ class HostContext {
  private:
   Topology topology_;
   std::map<int, WorkerPool> pools_;  // by node, those with CPUs
-  std::vector<Reach> reaches_;
+  Reach reach_;
   Bytes most_rotated_;  // the same for all cases of a process
 };
 

@@ -112,15 +112,8 @@ std::optional<Bytes> MemoryRoom::cgroup_room() {
   return room;
 }
 
-std::optional<Bytes> MemoryRoom::available() { return read_keyed("/proc/meminfo", "MemAvailable"); }
-
-std::optional<Bytes> MemoryRoom::present_on(int node) {
+std::optional<Bytes> MemoryRoom::present(std::optional<int> node) {
   if (const auto zones = read_zones(node)) return zones->present;
-  return std::nullopt;
-}
-
-std::optional<Bytes> MemoryRoom::present() {
-  if (const auto zones = read_zones(std::nullopt)) return zones->present;
   return std::nullopt;
 }
 
@@ -132,7 +125,9 @@ std::optional<Bytes> MemoryRoom::available_on(int node) {
          read_keyed(path, "Inactive(file)").value_or(0) + read_keyed(path, "SReclaimable").value_or(0);
 }
 
-std::optional<Bytes> MemoryRoom::now() { return smaller(cgroup_room(), available()); }
+std::optional<Bytes> MemoryRoom::now() {
+  return smaller(cgroup_room(), read_keyed("/proc/meminfo", "MemAvailable"));
+}
 
 void MemoryRoom::wait_for(Bytes bytes, std::optional<int> node) {
   constexpr int attempts = 10;

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <optional>
-#include <string>
 
 #include "base/units.hpp"
 
@@ -17,16 +16,14 @@ class MemoryRoom {
   /// Left under the tightest memory cgroup (v1 or v2) this process is in, counting page cache as free;
   /// nothing where none is limited.
   [[nodiscard]] static std::optional<Bytes> cgroup_room();
-  /// Returns what the system says is available at this moment: machine-wide, or of one NUMA node (page cache counted
-  /// as free). Nothing where it says nothing.
-  [[nodiscard]] static std::optional<Bytes> available();
+  /// Returns what the system says is available on a NUMA node at this moment (page cache counted as free). Nothing where
+  /// it says nothing.
   [[nodiscard]] static std::optional<Bytes> available_on(int node);
-  /// Memory a node holds by its zones: /sys/.../meminfo counts only what the kernel has taken over so far,
-  /// which on some virtual machines is little at first. Nothing where the system says nothing.
-  [[nodiscard]] static std::optional<Bytes> present_on(int node);
-  /// Returns the memory of all nodes: no allocation can be larger.
-  [[nodiscard]] static std::optional<Bytes> present();
-  /// The smaller of cgroup_room() and available(): for `describe` and for planning.
+  /// Returns the memory of a node, or of all, by its zones: no allocation can be larger. /sys/.../meminfo counts only what
+  /// the kernel has taken over so far, which on some virtual machines is little at first. Nothing where the system says
+  /// nothing.
+  [[nodiscard]] static std::optional<Bytes> present(std::optional<int> node = std::nullopt);
+  /// The smaller of cgroup_room() and what is available machine-wide: for `describe` and for planning.
   [[nodiscard]] static std::optional<Bytes> now();
 
   /// Waits up to half a second until `bytes` and a reserve are available, on `node` if one is given.

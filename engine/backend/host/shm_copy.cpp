@@ -12,6 +12,7 @@
 #include "backend/host/spin.hpp"
 #include "backend/host/stamped_transfer.hpp"
 #include "base/error.hpp"
+#include "base/pack.hpp"
 #include "base/steady_clock.hpp"
 #include "model/copy_check.hpp"
 
@@ -62,30 +63,34 @@ class ShmTransfer final : public StampedTransfer {
 
   /// Returns what the peer's connect() is given.
   [[nodiscard]] std::string export_handles() const {
-    Exported told{{}, own_turns_ ? own_turns_->key() : MemoryFile::Key{}, {}, arenas_.rotation};
-    boot_id().copy(told.boot.data(), told.boot.size() - 1);
-    if (arenas_.destination != nullptr) told.memory = file_of(*arenas_.destination).key();
-    return {reinterpret_cast<const char*>(&told), sizeof told};
+    const MemoryFile::Key none;  // of no descriptor
+    return Pack()
+        .text(boot_id())
+        .put(own_turns_ ? own_turns_->key() : none)
+        .put(arenas_.destination == nullptr ? none : file_of(*arenas_.destination).key())
+        .put(arenas_.rotation.slots)
+        .bytes();
   }
   /// Before anything else. Throws Error{unsupported} where this process cannot have the other's memory.
   void connect(const std::string& exported) {
-    Exported peer;
-    if (exported.size() != sizeof peer)
-      throw Error(Fault::broken, "a process lent no memory: do all run the same engine?");
-    std::memcpy(&peer, exported.data(), sizeof peer);
-    if (boot_id() != peer.boot.data())
+    Unpack peer(exported, "a process lent no memory");
+    if (peer.text() != boot_id())
       throw Error(Fault::unsupported, "the two processes are on different hosts: they share no memory");
+    const auto peer_turns = peer.get<MemoryFile::Key>();
+    const auto peer_memory = peer.get<MemoryFile::Key>();
+    const auto peer_slots = peer.get<std::uint64_t>();
+    peer.end();
     if (side_ == Side::destination) {
-      turns_memory_ = map_foreign(peer.turns);
+      turns_memory_ = map_foreign(peer_turns);
       turns_ = std::launder(reinterpret_cast<ShmTurns*>(turns_memory_.get()));
     }
-    const Rotation rotation{arenas_.rotation.stride, std::min(arenas_.rotation.slots, peer.rotation.slots)};
+    const Rotation rotation{arenas_.rotation.stride, std::min(arenas_.rotation.slots, peer_slots)};
     out_ = {address_of(arenas_.source), rotation.stride, rotation.slots};
     in_ = {address_of(arenas_.destination), rotation.stride, rotation.slots};
-    if (peer.memory.descriptor >= 0) {
-      if (peer.memory.bytes < (rotation.slots - 1) * rotation.stride + bytes_)
+    if (peer_memory.descriptor >= 0) {
+      if (peer_memory.bytes < (rotation.slots - 1) * rotation.stride + bytes_)
         throw Error(Fault::broken, "a process lent less memory than the messages take");
-      peer_memory_ = map_foreign(peer.memory);
+      peer_memory_ = map_foreign(peer_memory);
       peer_in_ = {peer_memory_.get(), rotation.stride, rotation.slots};
     }
     if (bytes_ > 0) set_check(std::make_unique<MessageCheck>(side_, arenas_, bytes_, rotation));
@@ -106,14 +111,6 @@ class ShmTransfer final : public StampedTransfer {
   }
 
  private:
-  /// Trivially copyable.
-  struct Exported {
-    std::array<char, 64> boot;
-    MemoryFile::Key turns;   ///< of no descriptor: the other has them
-    MemoryFile::Key memory;  ///< of no descriptor: nothing is lent
-    Rotation rotation;
-  };
-
   /// The source speaks first, and hears an answer: a message too where it is a ping-pong, else a word.
   void converse(std::uint64_t index) noexcept {
     const bool answered = call_ == ShmCall::ping_pong;

@@ -88,7 +88,7 @@ std::vector<Node> numa_nodes(const std::vector<int>& allowed) {
     if (bytes < 0 || numa_node_to_cpus(index, cpus.get()) != 0) continue;  // a hole in the numbering
     Node node;
     node.index = index;
-    node.memory_bytes = bytes == 0 ? 0 : MemoryRoom::present_on(index).value_or(static_cast<Bytes>(bytes));
+    node.memory_bytes = bytes == 0 ? 0 : MemoryRoom::present(index).value_or(static_cast<Bytes>(bytes));
     node.usable_memory = numa_bitmask_isbitset(numa_all_nodes_ptr, static_cast<unsigned>(index)) != 0;
     for (int cpu : allowed) {
       if (numa_bitmask_isbitset(cpus.get(), static_cast<unsigned>(cpu)) != 0) node.cpus.push_back(cpu);
