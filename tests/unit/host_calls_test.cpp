@@ -99,8 +99,9 @@ class FakeAllocation final : public Allocation {
 TEST_F(HostCalls, TakenBlocksGoBackBetweenStarts) {
   FakeAllocation::Log log;
   {
-    AllocationCalls calls(*opened_.context, node_.index, std::make_unique<FakeAllocation>(log), 8,
-                          Measured::take);
+    const auto made = allocation_calls(*opened_.context, node_.index, std::make_unique<FakeAllocation>(log),
+                                       8, Measured::take);
+    Transfer& calls = *made;
     calls.arm(seed);
     for (const std::uint64_t repeats : {3U, 8U}) {
       calls.restore();
@@ -119,8 +120,9 @@ TEST_F(HostCalls, AKeptBlockOutlastsEveryStart) {
   for (const Measured measured : {Measured::take, Measured::give_back}) {
     FakeAllocation::Log log;
     {
-      AllocationCalls calls(*opened_.context, node_.index, std::make_unique<FakeAllocation>(log), 4, measured,
-                            Keeper::one);
+      const auto made = allocation_calls(*opened_.context, node_.index, std::make_unique<FakeAllocation>(log),
+                                         4, measured, Keeper::one);
+      Transfer& calls = *made;
       ASSERT_EQ(log.out.size(), 1U);
       const Block kept = log.out.front();
       calls.arm(seed);
@@ -140,8 +142,9 @@ TEST_F(HostCalls, AKeptBlockOutlastsEveryStart) {
 TEST_F(HostCalls, BlocksToGiveBackAreThereBeforeEveryStart) {
   FakeAllocation::Log log;
   {
-    AllocationCalls calls(*opened_.context, node_.index, std::make_unique<FakeAllocation>(log), 8,
-                          Measured::give_back);
+    const auto made = allocation_calls(*opened_.context, node_.index, std::make_unique<FakeAllocation>(log),
+                                       8, Measured::give_back);
+    Transfer& calls = *made;
     calls.arm(seed);
     calls.restore();
     EXPECT_EQ(log.taken, 8U);
@@ -162,8 +165,9 @@ TEST_F(HostCalls, FailedOrDoubledBlocksAreFound) {
   FakeAllocation::Log doubling;
   doubling.same = true;
   for (FakeAllocation::Log* log : {&refusing, &doubling}) {
-    AllocationCalls calls(*opened_.context, node_.index, std::make_unique<FakeAllocation>(*log), 8,
-                          Measured::take);
+    const auto made = allocation_calls(*opened_.context, node_.index, std::make_unique<FakeAllocation>(*log),
+                                       8, Measured::take);
+    Transfer& calls = *made;
     calls.arm(seed);
     calls.restore();
     gate_.run({{&calls, 4}}, Clock::host);
@@ -173,8 +177,9 @@ TEST_F(HostCalls, FailedOrDoubledBlocksAreFound) {
         << mismatch->what;
   }
   FakeAllocation::Log log;
-  AllocationCalls calls(*opened_.context, node_.index, std::make_unique<FakeAllocation>(log), 2,
-                        Measured::take);
+  const auto made = allocation_calls(*opened_.context, node_.index, std::make_unique<FakeAllocation>(log), 2,
+                                     Measured::take);
+  Transfer& calls = *made;
   calls.arm(seed);
   calls.restore();
   gate_.run({{&calls, 3}}, Clock::host);

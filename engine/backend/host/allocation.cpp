@@ -1,4 +1,4 @@
-// Allocation: malloc and mmap, and the blocks that are held between calls.
+// Blocks by malloc and mmap; allocate, free and first-touch: what their calls time.
 #include "backend/host/allocation.hpp"
 
 #include <sys/mman.h>
@@ -7,9 +7,14 @@
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
+#include <limits>
+#include <string>
+#include <utility>
 
+#include "backend/host/backend.hpp"
 #include "backend/host/memory_room.hpp"
 #include "backend/host/page_mapping.hpp"
+#include "backend/host/slot_transfer.hpp"
 
 namespace linkscope::host {
 
@@ -103,6 +108,131 @@ class FreshPages final : public HostAllocation {
   std::optional<int> bound_;
 };
 
+constexpr int too_many_calls = std::numeric_limits<int>::min();  // no system's or vendor's code
+
+constexpr std::uint64_t most_held = 4096;  // a malloc takes some 20 ns: enough for a sample
+
+constexpr std::uint64_t most_fresh = 1024;  // each costs system calls before every start
+constexpr Bytes smallest_page = 4096;
+
+std::optional<Bytes> find_other(const std::byte* block, Bytes bytes, int value) {
+  const auto wanted = static_cast<std::byte>(value);
+  if (block[0] == wanted && std::memcmp(block, block + 1, bytes - 1) == 0) return std::nullopt;
+  return static_cast<Bytes>(std::find_if(block, block + bytes, [=](std::byte at) { return at != wanted; }) -
+                            block);
+}
+
+class AllocationCalls final : public HostTransfer {
+ public:
+  AllocationCalls(HostContext& context, int node, std::unique_ptr<Allocation> allocation,
+                  std::uint64_t capacity, Measured measured, Keeper keeper)
+      : HostTransfer(node, 1),
+        blocks_(std::move(allocation), capacity + (keeper == Keeper::one ? 1 : 0), context.workers(node)),
+        capacity_(capacity),
+        measured_(measured) {
+    if (keeper == Keeper::one) blocks_.take_one(capacity);
+    own_facts().max_repeats = capacity;
+    own_facts().setting = {{"held", static_cast<std::int64_t>(capacity)}};
+  }
+  ~AllocationCalls() override {
+    if (measured_ == Measured::give_back) blocks_.forget_first(used_);
+  }
+
+  void arm(std::uint64_t seed) override {
+    Transfer::arm(seed);
+    code_ = 0;
+    wrong_.reset();
+  }
+  void restore() override {
+    if (measured_ == Measured::take && code_ == 0 && !wrong_) wrong_ = blocks_.inspect_first(used_);
+    const std::uint64_t used = std::exchange(used_, 0);
+    if (measured_ == Measured::take) {
+      blocks_.give_back_first(used);
+    } else {
+      blocks_.allocation().settle();
+      blocks_.forget_first(used);
+      blocks_.take_first(capacity_);
+    }
+  }
+  void perform(unsigned /*part*/, std::uint64_t /*first*/, std::uint64_t repeats) noexcept override {
+    const std::uint64_t count = std::min(repeats, capacity_ - used_);
+    if (count < repeats) code_ = code_ == 0 ? too_many_calls : code_;
+    const int code =
+        measured_ == Measured::take ? blocks_.take_here(used_, count) : blocks_.give_back_here(used_, count);
+    used_ += count;
+    if (code_ == 0) code_ = code;
+  }
+  [[nodiscard]] std::optional<Mismatch> verify(std::uint64_t /*seed*/) const override {
+    if (code_ == too_many_calls) return Mismatch{"more calls were asked for than blocks may be held"};
+    if (code_ != 0) return Mismatch{blocks_.allocation().failure(code_).what()};
+    if (wrong_) return Mismatch{*wrong_};
+    if (measured_ == Measured::give_back) return std::nullopt;
+    const auto wrong = blocks_.inspect_first(used_);
+    return wrong ? std::optional(Mismatch{*wrong}) : std::nullopt;
+  }
+  /// The addresses, which is all there is to check.
+  [[nodiscard]] Bytes verified_bytes() const override { return used_ * sizeof(Block); }
+
+ private:
+  HeldBlocks blocks_;  ///< the kept one last
+  std::uint64_t capacity_;
+  Measured measured_;
+  std::uint64_t used_ = 0;            ///< since restore()
+  int code_ = 0;                      ///< of the first call that failed since arm()
+  std::optional<std::string> wrong_;  ///< what was found wrong before blocks were given back
+};
+
+class FirstTouchTransfer final : public HostTransfer {
+ public:
+  FirstTouchTransfer(int node, std::int64_t threads, std::unique_ptr<FreshBlocks> blocks)
+      : HostTransfer(node, sharers(blocks->many().bytes, threads, smallest_page)),
+        blocks_(std::move(blocks)) {
+    own_facts().max_repeats = blocks_->many().count;
+    own_facts().setting = {{"threads", this->threads()}};
+  }
+
+  void arm(std::uint64_t seed) override {
+    blocks_->renew(touched());
+    blocks_->arm(seed);
+    Transfer::arm(seed);
+    renewed_at_ = 0;
+  }
+  void restore() override {
+    blocks_->renew(touched());
+    renewed_at_ = transfers();
+  }
+  void perform(unsigned part, std::uint64_t first, std::uint64_t repeats) noexcept override {
+    const auto [offset, size] = share_of(blocks_->many().bytes, part, threads(), smallest_page);
+    for (std::uint64_t i = 0; i < repeats; ++i) {
+      const Block block = blocks_->at(first - renewed_at_ + i);
+      if (block != nullptr) std::memset(block + offset, blocks_->value(), size);
+    }
+  }
+  [[nodiscard]] std::optional<Mismatch> verify(std::uint64_t /*seed*/) const override {
+    return blocks_->find_wrong(touched());
+  }
+  [[nodiscard]] Bytes verified_bytes() const override { return blocks_->verified_bytes(touched()); }
+
+ private:
+  [[nodiscard]] std::uint64_t touched() const { return transfers() - renewed_at_; }
+
+  std::unique_ptr<FreshBlocks> blocks_;
+  std::uint64_t renewed_at_ = 0;  ///< transfers() when blocks were last renewed
+};
+
+Method calls_by(const MethodSpec& spec, const std::shared_ptr<HostContext>& context, Measured measured) {
+  Method row{spec, {}};
+  row.supports = [context](const Flow& flow) {
+    const Support named = names_host_memory(flow);
+    return named ? context->can_execute(flow.executor) : named;
+  };
+  row.footprint = [](const Flow&) { return Bytes{0}; };
+  row.prepare = [=](const Flow& flow, const Arenas&) {
+    return make_host_calls(*context, flow.executor.index, flow, measured);
+  };
+  return row;
+}
+
 }  // namespace
 
 std::optional<std::string> Allocation::inspect(std::span<const Block> blocks) const {
@@ -115,63 +245,6 @@ std::optional<std::string> Allocation::inspect(std::span<const Block> blocks) co
       return "two blocks of " + format_bytes(size()) + " lie " + std::to_string(apart) + " B apart";
   }
   return std::nullopt;
-}
-
-HeldBlocks::HeldBlocks(std::unique_ptr<Allocation> allocation, std::uint64_t capacity, WorkerPool& workers)
-    : allocation_(std::move(allocation)), blocks_(capacity, nullptr), workers_(workers) {}
-
-HeldBlocks::~HeldBlocks() {
-  try {
-    give_back_first(capacity());
-  } catch (const std::exception&) {
-    return;  // the process keeps what the system will not take
-  }
-}
-
-int HeldBlocks::take_here(std::uint64_t from, std::uint64_t count) noexcept {
-  return allocation_->take(std::span(blocks_).subspan(from, count));
-}
-
-int HeldBlocks::give_back_here(std::uint64_t from, std::uint64_t count) noexcept {
-  return allocation_->give_back(std::span(blocks_).subspan(from, count));
-}
-
-void HeldBlocks::take_one(std::uint64_t index) {
-  int code = 0;
-  workers_.run([&] { code = take_here(index, 1); });
-  if (code != 0) throw allocation_->failure(code);
-}
-
-void HeldBlocks::take_first(std::uint64_t count) {
-  int code = 0;
-  workers_.run([&] {
-    for (std::uint64_t i = 0; i < count && code == 0; ++i) {
-      if (blocks_[i] == nullptr) code = take_here(i, 1);
-    }
-  });
-  if (code != 0) throw allocation_->failure(code);
-  allocation_->settle();
-}
-
-void HeldBlocks::give_back_first(std::uint64_t count) {
-  allocation_->settle();
-  int code = 0;
-  workers_.run([&] {
-    for (std::uint64_t i = 0; i < count; ++i) {
-      if (blocks_[i] != nullptr) code = std::max(code, give_back_here(i, 1));
-    }
-  });
-  forget_first(count);
-  if (code != 0) throw allocation_->failure(code);
-  allocation_->settle();
-}
-
-void HeldBlocks::forget_first(std::uint64_t count) { std::fill_n(blocks_.begin(), count, nullptr); }
-
-std::optional<std::string> HeldBlocks::inspect_first(std::uint64_t count) const {
-  const auto taken = std::span(blocks_).first(count);
-  if (std::find(taken.begin(), taken.end(), nullptr) != taken.end()) return "a call gave nothing";
-  return allocation_->inspect(taken);
 }
 
 BlockCount blocks_to_hold(Bytes bytes, std::optional<Bytes> room, std::uint64_t most,
@@ -202,6 +275,98 @@ std::unique_ptr<Allocation> allocate_on_host(const MemoryTraits& memory, const B
 std::unique_ptr<Allocation> map_on_host(const MemoryTraits& memory, const BlockCount& many, int node,
                                         std::optional<int> bound) {
   return std::make_unique<FreshPages>(many.bytes, pages_of(memory, many, node), bound);
+}
+
+std::unique_ptr<Transfer> allocation_calls(HostContext& context, int node,
+                                           std::unique_ptr<Allocation> allocation, std::uint64_t capacity,
+                                           Measured measured, Keeper keeper) {
+  return std::make_unique<AllocationCalls>(context, node, std::move(allocation), capacity, measured, keeper);
+}
+
+std::unique_ptr<Transfer> first_touches(int node, std::int64_t threads, std::unique_ptr<FreshBlocks> blocks) {
+  return std::make_unique<FirstTouchTransfer>(node, threads, std::move(blocks));
+}
+
+Support names_host_memory(const Flow& flow) {
+  if (flow.source || !flow.destination) {
+    return Support::no(flow.method + " has no source, and a destination that names the memory");
+  }
+  const Endpoint& where = *flow.destination;
+  if (!where.traits.is_private()) {
+    return Support::no(flow.method + " by a CPU knows pageable and huge memory, not " + where.memory);
+  }
+  if (where.traits.huge_pages && huge_page_bytes() == 0) return Support::no("this kernel has no huge pages");
+  if (where.device.kind == DeviceKind::numa) return Support::yes();
+  return Support::no(where.memory + " memory is on NUMA nodes, not on " + where.device.text());
+}
+
+std::unique_ptr<Transfer> make_host_calls(HostContext& context, int node, const Flow& flow,
+                                          Measured measured) {
+  const bool several = context.topology().nodes().size() > 1;
+  const BlockCount many = host_blocks_to_hold(flow.destination->traits, flow.bytes,
+                                              several ? std::optional<int>(node) : std::nullopt, most_held);
+  return allocation_calls(context, node, allocate_on_host(flow.destination->traits, many, node), many.count,
+                          measured);
+}
+
+Method host_allocate(const std::shared_ptr<HostContext>& context) {
+  return calls_by({"allocate", "time of one allocation, untouched", Quantity::latency, allocation_traits},
+                  context, Measured::take);
+}
+
+Method host_free(const std::shared_ptr<HostContext>& context) {
+  return calls_by({"free", "time to give one untouched block back", Quantity::latency, allocation_traits},
+                  context, Measured::give_back);
+}
+
+FreshBlocks::FreshBlocks(HostContext& context, int node, std::unique_ptr<Allocation> allocation,
+                         const BlockCount& many)
+    : blocks_(std::move(allocation), many.count, context.workers(node)),
+      many_(many),
+      workers_(context.workers(node)) {}
+
+void FreshBlocks::renew(std::uint64_t touched) {
+  blocks_.give_back_first(std::min(touched, many_.count));
+  blocks_.take_first(many_.count);
+}
+
+std::optional<Mismatch> FreshBlocks::find_wrong(std::uint64_t touched) const {
+  if (touched > many_.count) return Mismatch{"more blocks were to be touched than a start may hold"};
+  for (std::uint64_t i = 0; i < touched; ++i) {
+    std::optional<Bytes> bad;
+    workers_.run([&] { bad = find_other(blocks_.at(i), many_.bytes, value_); });
+    if (!bad) continue;
+    return Mismatch{"byte " + std::to_string(*bad) + " of " + std::to_string(many_.bytes) +
+                    " in fresh block " + std::to_string(i) + " does not hold what was written"};
+  }
+  return std::nullopt;
+}
+
+Method host_first_touch(const std::shared_ptr<HostContext>& context) {
+  Method row{{"first-touch", "time to write a fresh allocation for the first time", Quantity::latency,
+              first_touch_traits},
+             {thread_count}};
+  row.supports = [context](const Flow& flow) {
+    const Support named = names_host_memory(flow);
+    return named ? threads_available(*context, flow) : named;
+  };
+  row.footprint = [](const Flow&) { return Bytes{0}; };
+  row.prepare = [context](const Flow& flow, const Arenas&) {
+    const int node = flow.executor.index;
+    return first_touches(node, flow.parameters.number(thread_count), fresh_host_blocks(*context, node, flow));
+  };
+  return row;
+}
+
+std::unique_ptr<FreshBlocks> fresh_host_blocks(HostContext& context, int node, const Flow& flow) {
+  const Endpoint& where = *flow.destination;
+  std::optional<int> bound;
+  const bool several = context.topology().nodes().size() > 1;
+  if (several && where.placement == Placement::bound) bound = where.device.index;
+  const std::optional<int> room_on = several ? std::optional<int>(bound.value_or(node)) : std::nullopt;
+  const BlockCount many = host_blocks_to_hold(where.traits, flow.bytes, room_on, most_fresh);
+  return std::make_unique<FreshBlocks>(context, node,
+                                       map_on_host(where.traits, many, room_on.value_or(node), bound), many);
 }
 
 }  // namespace linkscope::host

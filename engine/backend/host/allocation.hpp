@@ -48,8 +48,15 @@ class Allocation {
 class HeldBlocks {
  public:
   /// `workers` outlives it.
-  HeldBlocks(std::unique_ptr<Allocation> allocation, std::uint64_t capacity, WorkerPool& workers);
-  ~HeldBlocks();
+  HeldBlocks(std::unique_ptr<Allocation> allocation, std::uint64_t capacity, WorkerPool& workers)
+      : allocation_(std::move(allocation)), blocks_(capacity, nullptr), workers_(workers) {}
+  ~HeldBlocks() {
+    try {
+      give_back_first(capacity());
+    } catch (const std::exception&) {
+      return;  // the process keeps what the system will not take
+    }
+  }
   HeldBlocks(const HeldBlocks&) = delete;
   HeldBlocks& operator=(const HeldBlocks&) = delete;
 
@@ -59,17 +66,49 @@ class HeldBlocks {
   [[nodiscard]] Allocation& allocation() const { return *allocation_; }
 
   /// The measured calls, for blocks [from, from + count), by the calling thread. The code as of Allocation.
-  [[nodiscard]] int take_here(std::uint64_t from, std::uint64_t count) noexcept;
-  [[nodiscard]] int give_back_here(std::uint64_t from, std::uint64_t count) noexcept;
+  [[nodiscard]] int take_here(std::uint64_t from, std::uint64_t count) noexcept {
+    return allocation_->take(std::span(blocks_).subspan(from, count));
+  }
+  [[nodiscard]] int give_back_here(std::uint64_t from, std::uint64_t count) noexcept {
+    return allocation_->give_back(std::span(blocks_).subspan(from, count));
+  }
   /// Takes block `index`. Throws Allocation::failure.
-  void take_one(std::uint64_t index);
+  void take_one(std::uint64_t index) {
+    int code = 0;
+    workers_.run([&] { code = take_here(index, 1); });
+    if (code != 0) throw allocation_->failure(code);
+  }
   /// Takes what of the first `count` is missing; gives back what of it is there. Throws Allocation::failure.
-  void take_first(std::uint64_t count);
-  void give_back_first(std::uint64_t count);
+  void take_first(std::uint64_t count) {
+    int code = 0;
+    workers_.run([&] {
+      for (std::uint64_t i = 0; i < count && code == 0; ++i) {
+        if (blocks_[i] == nullptr) code = take_here(i, 1);
+      }
+    });
+    if (code != 0) throw allocation_->failure(code);
+    allocation_->settle();
+  }
+  void give_back_first(std::uint64_t count) {
+    allocation_->settle();
+    int code = 0;
+    workers_.run([&] {
+      for (std::uint64_t i = 0; i < count; ++i) {
+        if (blocks_[i] != nullptr) code = std::max(code, give_back_here(i, 1));
+      }
+    });
+    forget_first(count);
+    if (code != 0) throw allocation_->failure(code);
+    allocation_->settle();
+  }
   /// Says that blocks [0, count) have gone by give_back_here().
-  void forget_first(std::uint64_t count);
+  void forget_first(std::uint64_t count) { std::fill_n(blocks_.begin(), count, nullptr); }
   /// Allocation::inspect of the first `count`, and that each is there.
-  [[nodiscard]] std::optional<std::string> inspect_first(std::uint64_t count) const;
+  [[nodiscard]] std::optional<std::string> inspect_first(std::uint64_t count) const {
+    const auto taken = std::span(blocks_).first(count);
+    if (std::find(taken.begin(), taken.end(), nullptr) != taken.end()) return "a call gave nothing";
+    return allocation_->inspect(taken);
+  }
 
  private:
   std::unique_ptr<Allocation> allocation_;
@@ -108,32 +147,12 @@ enum class Measured { take, give_back };
 /// for that.
 enum class Keeper { none, one };
 
-/// One thread makes the call once per transfer. Blocks are held over a whole start, `capacity` at most, so that no call
-/// finds what the one before has just given up.
-class AllocationCalls final : public HostTransfer {
- public:
-  /// The thread runs on `node`.
-  AllocationCalls(HostContext& context, int node, std::unique_ptr<Allocation> allocation,
-                  std::uint64_t capacity, Measured measured, Keeper keeper = Keeper::none);
-  ~AllocationCalls() override;
-
-  void arm(std::uint64_t seed) override;
-  void restore() override;
-  void perform(unsigned part, std::uint64_t first, std::uint64_t repeats) noexcept override;
-  [[nodiscard]] std::optional<Mismatch> verify(std::uint64_t seed) const override;
-  /// The addresses, which is all there is to check.
-  [[nodiscard]] Bytes verified_bytes() const override { return used_ * sizeof(Block); }
-
- private:
-  void inspect();
-
-  HeldBlocks blocks_;  ///< the kept one last
-  std::uint64_t capacity_;
-  Measured measured_;
-  std::uint64_t used_ = 0;            ///< since restore()
-  int code_ = 0;                      ///< of the first call that failed since arm()
-  std::optional<std::string> wrong_;  ///< what was found wrong before blocks were given back
-};
+/// One thread on `node` makes the call once per transfer. Blocks are held over a whole start, `capacity` at most, so that
+/// no call finds what the one before has just given up.
+[[nodiscard]] std::unique_ptr<Transfer> allocation_calls(HostContext& context, int node,
+                                                         std::unique_ptr<Allocation> allocation,
+                                                         std::uint64_t capacity, Measured measured,
+                                                         Keeper keeper = Keeper::none);
 
 /// Tells whether `flow` is a call on pageable or huge memory: no source, and a destination that names it on a NUMA
 /// node.
@@ -172,22 +191,8 @@ class FreshBlocks {
 };
 
 /// memset of whole blocks by `threads` CPUs, each over whole pages of its own; by fewer where there are fewer pages.
-class FirstTouchTransfer final : public HostTransfer {
- public:
-  FirstTouchTransfer(int node, std::int64_t threads, std::unique_ptr<FreshBlocks> blocks);
-
-  void arm(std::uint64_t seed) override;
-  void restore() override;
-  void perform(unsigned part, std::uint64_t first, std::uint64_t repeats) noexcept override;
-  [[nodiscard]] std::optional<Mismatch> verify(std::uint64_t seed) const override;
-  [[nodiscard]] Bytes verified_bytes() const override { return blocks_->verified_bytes(touched()); }
-
- private:
-  [[nodiscard]] std::uint64_t touched() const { return transfers() - renewed_at_; }
-
-  std::unique_ptr<FreshBlocks> blocks_;
-  std::uint64_t renewed_at_ = 0;  ///< transfers() when blocks were last renewed
-};
+[[nodiscard]] std::unique_ptr<Transfer> first_touches(int node, std::int64_t threads,
+                                                      std::unique_ptr<FreshBlocks> blocks);
 
 /// Fresh pageable or huge blocks as the flow's destination says, mapped from `node`. Throws Error{no_memory}.
 [[nodiscard]] std::unique_ptr<FreshBlocks> fresh_host_blocks(HostContext& context, int node,

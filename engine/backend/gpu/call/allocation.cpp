@@ -119,7 +119,7 @@ std::unique_ptr<Transfer> make_calls(const std::shared_ptr<GpuContext>& context,
                                        "free memory of " + flow.executor.text())
                 : host::host_blocks_to_hold(where.traits, flow.bytes, only_node(*context, flow), most_held);
   const PoolKeeps keeps = flow.parameters.number(reuse) == 1 ? PoolKeeps::blocks : PoolKeeps::nothing;
-  return std::make_unique<host::AllocationCalls>(
+  return host::allocation_calls(
       context->host(), node,
       allocate_by_runtime(context, device, calls.at({where.memory, where.device.kind}), where.memory,
                           flow.bytes, keeps),
@@ -152,9 +152,9 @@ std::unique_ptr<Transfer> make_registrations(const std::shared_ptr<GpuContext>& 
   context->use(device);
   const host::BlockCount many =
       host::host_blocks_to_hold(flow.destination->traits, flow.bytes, only_node(*context, flow), most_held);
-  return std::make_unique<host::AllocationCalls>(
-      context->host(), node_of(*context, flow),
-      std::make_unique<Registrations>(context, device, *flow.destination, many), many.count, measured);
+  return host::allocation_calls(context->host(), node_of(*context, flow),
+                                std::make_unique<Registrations>(context, device, *flow.destination, many),
+                                many.count, measured);
 }
 
 }  // namespace

@@ -134,7 +134,7 @@ std::unique_ptr<Transfer> make_touch(const std::shared_ptr<GpuContext>& context,
   }
   if (!by_cpu) return std::make_unique<GpuTouchTransfer>(context, owner, std::move(blocks));
   const auto threads = static_cast<unsigned>(flow.parameters.number(host::thread_count));
-  return std::make_unique<host::FirstTouchTransfer>(node, threads, std::move(blocks));
+  return host::first_touches(node, threads, std::move(blocks));
 }
 
 }  // namespace

@@ -116,9 +116,9 @@ std::unique_ptr<Transfer> make_instantiations(const std::shared_ptr<GpuContext>&
   const GraphShape shape = shape_of(flow);
   const int device = flow.executor.index;
   const std::uint64_t held = std::clamp<std::uint64_t>(most_nodes / shape.nodes, 1, most_executable);
-  return std::make_unique<host::AllocationCalls>(context->host(), calling_node(*context, device),
-                                                 std::make_unique<ExecutableGraphs>(context, device, shape),
-                                                 held, host::Measured::take);
+  return host::allocation_calls(context->host(), calling_node(*context, device),
+                                std::make_unique<ExecutableGraphs>(context, device, shape), held,
+                                host::Measured::take);
 }
 
 }  // namespace
