@@ -27,9 +27,6 @@ constexpr Parameter recorded = integer("recorded", "calls that one graph holds",
 constexpr Parameter torch_in_place =
     word("in_place", "no|yes", "all-reduce, reduce and broadcast support only yes");
 
-/// The processes that take part in a flow.
-enum class FlowEnds { one_process, two_processes, members };
-
 // These words are in the order of Clock and Cache.
 constexpr std::array clocks{"device", "host", "batch"};
 constexpr std::array caches{"warm", "rotated", "flushed"};
@@ -111,20 +108,12 @@ Support taken_in(PythonContext& context, const char* needs, const Flow& flow, co
   return problem.is_null() ? Support::yes() : Support::no(problem.get<std::string>());
 }
 
-std::vector<FlowPart> parts_of(const Flow& flow, FlowEnds ends) {
-  switch (ends) {
-    case FlowEnds::one_process:
-      return {{flow.rank, flow.executor, flow.source, flow.destination, Timing::timed}};
-    case FlowEnds::two_processes:
-      return message_parts(flow);
-    case FlowEnds::members:
-      return collective_parts(flow);
-  }
-  return {};
-}
+using Parts = std::vector<FlowPart> (*)(const Flow&);
+constexpr Parts two_processes = [](const Flow& flow) { return message_parts(flow); };
 
+/// `parts`: null where a flow is in one process.
 Method row(const std::shared_ptr<PythonContext>& context, const MethodSpec& spec, const char* needs,
-           FlowEnds ends, std::vector<Parameter> parameters) {
+           Parts parts, std::vector<Parameter> parameters) {
   return {
       .spec = spec,
       .parameters = std::move(parameters),
@@ -133,10 +122,10 @@ Method row(const std::shared_ptr<PythonContext>& context, const MethodSpec& spec
                                       const Case& wanted) { return taken_in(*context, needs, flow, wanted); },
       .quantity_of = quantity_of,
       .footprint = [](const Flow& /*flow*/) { return Bytes{0}; },
-      .parts = [ends](const Flow& flow) { return parts_of(flow, ends); },
+      .parts = parts,
       .assemble = [context](const Flow& flow, const std::vector<LocalPart>& own)
           -> std::unique_ptr<PreparedParts> { return std::make_unique<PythonParts>(context, flow, own); },
-      .assembled_reach = ends == FlowEnds::one_process ? Reach::process : Reach::processes};
+      .assembled_reach = parts == nullptr ? Reach::process : Reach::processes};
 }
 
 PythonTransfer& transfer_of(const Lane& lane) { return dynamic_cast<PythonTransfer&>(*lane.transfer); }
@@ -221,7 +210,7 @@ std::vector<Method> methods(const std::shared_ptr<PythonContext>& context) {
                "Tensor.copy_ between two devices of one process",
                Quantity::bandwidth,
                {.stages = true, .by_python = true, .fill_gbps = tensor_fill, .calls = "copy-engine"}},
-              "torch", FlowEnds::one_process, {non_blocking}),
+              "torch", nullptr, {non_blocking}),
           row(context,
               {"torch-send",
                "send and recv of torch.distributed between two processes",
@@ -232,7 +221,7 @@ std::vector<Method> methods(const std::shared_ptr<PythonContext>& context) {
                 .host_gbps = 1.5,
                 .fill_gbps = tensor_fill,
                 .calls = "xccl"}},
-              "distributed", FlowEnds::two_processes, {backend, form, recorded, call}),
+              "distributed", two_processes, {backend, form, recorded, call}),
           row(context,
               {"torch-collective",
                "collectives of torch.distributed, one member in each process",
@@ -242,7 +231,7 @@ std::vector<Method> methods(const std::shared_ptr<PythonContext>& context) {
                 .host_gbps = 0.6,
                 .fill_gbps = tensor_fill,
                 .calls = "xccl-collective"}},
-              "distributed", FlowEnds::members,
+              "distributed", &collective_parts,
               {backend, form, recorded, collective_kind, element_type, torch_in_place}),
           row(context,
               {"torch-mpi",
@@ -257,7 +246,7 @@ std::vector<Method> methods(const std::shared_ptr<PythonContext>& context) {
                 .gpu_gbps = 50,
                 .fill_gbps = tensor_fill,
                 .calls = "mpi"}},
-              "mpi", FlowEnds::two_processes, {call})};
+              "mpi", two_processes, {call})};
 }
 
 }  // namespace linkscope::python
