@@ -21,15 +21,23 @@ namespace {
 
 /// Returns the first byte at which memory is not what `make(to, from, size)` writes for bytes [from, from + size).
 template <class Make>
-std::optional<Bytes> find_difference(const std::byte* at, Bytes length, const Make& make) {
-  std::array<std::byte, 4 * KiB> expected;
-  for (Bytes from = 0; from < length; from += expected.size()) {
-    const Bytes size = std::min(expected.size(), length - from);
-    make(expected.data(), from, size);
-    if (std::memcmp(at + from, expected.data(), size) == 0) continue;
-    return static_cast<Bytes>(std::mismatch(at + from, at + from + size, expected.begin()).first - at);
-  }
-  return std::nullopt;
+std::optional<Bytes> find_difference(WorkerPool& workers, const std::byte* at, Bytes length,
+                                     const Make& make) {
+  std::atomic<Bytes> first_bad{length};
+  workers.share(length, [&](Bytes begin, Bytes piece) {
+    std::array<std::byte, 4 * KiB> expected;
+    for (Bytes from = begin; from < begin + piece; from += expected.size()) {
+      const Bytes size = std::min(expected.size(), begin + piece - from);
+      make(expected.data(), from, size);
+      if (std::memcmp(at + from, expected.data(), size) == 0) continue;
+      const auto differs = std::mismatch(at + from, at + from + size, expected.begin());
+      const auto bad = static_cast<Bytes>(differs.first - at);
+      for (Bytes known = first_bad; bad < known && !first_bad.compare_exchange_weak(known, bad);) {
+      }
+      return;
+    }
+  });
+  return first_bad == length ? std::nullopt : std::optional<Bytes>(first_bad);
 }
 
 template <class Word>
@@ -68,25 +76,9 @@ void HostBuffer::poison(Bytes offset, Bytes length) {
 }
 
 std::optional<Bytes> HostBuffer::compare(Bytes offset, Bytes length, std::uint64_t seed) const {
-  const std::byte* const at = address_ + offset;
-  return first_found(length, [=](Bytes begin, Bytes length_here) {
-    return find_difference(at + begin, length_here, [=](std::byte* to, Bytes from, Bytes size) {
-      widest_fill()(to, size, seed, (begin + from) / word_bytes);
-    });
+  return find_difference(workers_, address_ + offset, length, [=](std::byte* to, Bytes from, Bytes size) {
+    widest_fill()(to, size, seed, from / word_bytes);
   });
-}
-
-/// The lowest offset that `search` finds in any of the pieces it is run on, counted from the first one's start.
-std::optional<Bytes> HostBuffer::first_found(Bytes length, const Search& search) const {
-  std::atomic<Bytes> first_bad{length};
-  workers_.share(length, [&](Bytes from, Bytes size) {
-    const auto bad = search(from, size);
-    if (!bad) return;
-    Bytes known = first_bad.load();
-    while (from + *bad < known && !first_bad.compare_exchange_weak(known, from + *bad)) {
-    }
-  });
-  return first_bad == length ? std::nullopt : std::optional<Bytes>(first_bad);
 }
 
 void HostBuffer::fill_elements(Bytes offset, Bytes length, const Elements& elements, std::uint64_t seed) {
@@ -97,11 +89,8 @@ void HostBuffer::fill_elements(Bytes offset, Bytes length, const Elements& eleme
 
 std::optional<Bytes> HostBuffer::compare_elements(Bytes offset, Bytes length, const Elements& elements,
                                                   std::uint64_t seed) const {
-  const std::byte* const at = address_ + offset;
-  return first_found(length, [=](Bytes begin, Bytes length_here) {
-    return find_difference(at + begin, length_here, [=](std::byte* to, Bytes from, Bytes size) {
-      write_elements(to, size, elements, begin + from, seed);
-    });
+  return find_difference(workers_, address_ + offset, length, [=](std::byte* to, Bytes from, Bytes size) {
+    write_elements(to, size, elements, from, seed);
   });
 }
 

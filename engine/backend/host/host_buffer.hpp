@@ -3,7 +3,6 @@
 
 #include <cstddef>
 #include <functional>
-#include <memory>
 
 #include "backend/host/workers.hpp"
 #include "base/error.hpp"
@@ -33,9 +32,6 @@ class HostBuffer : public Buffer {
   void flush(Bytes offset, Bytes length) override;
 
  private:
-  using Search = std::function<std::optional<Bytes>(Bytes from, Bytes size)>;
-  [[nodiscard]] std::optional<Bytes> first_found(Bytes length, const Search& search) const;
-
   std::byte* address_;
   Deleter deleter_;
   WorkerPool& workers_;
