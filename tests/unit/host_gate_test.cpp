@@ -11,7 +11,7 @@
 #include <thread>
 #include <vector>
 
-#include "backend/host/stamped_transfer.hpp"
+#include "backend/host/host_transfer.hpp"
 #include "base/error.hpp"
 #include "base/steady_clock.hpp"
 

@@ -8,9 +8,9 @@
 #include <new>
 
 #include "backend/host/backend.hpp"
+#include "backend/host/host_transfer.hpp"
 #include "backend/host/mapped_buffer.hpp"
 #include "backend/host/spin.hpp"
-#include "backend/host/stamped_transfer.hpp"
 #include "base/error.hpp"
 #include "base/pack.hpp"
 #include "base/steady_clock.hpp"

@@ -16,7 +16,7 @@
 #include <vector>
 
 #include "backend/host/context.hpp"
-#include "backend/host/stamped_transfer.hpp"
+#include "backend/host/host_transfer.hpp"
 #include "backend/mpi/functions.h"
 #include "backend/mpi/library.hpp"
 #include "base/error.hpp"
