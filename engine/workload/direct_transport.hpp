@@ -26,13 +26,11 @@ struct DirectPeer {
   std::byte* theirs =
       nullptr;     ///< where they receive from this rank, as its device reaches it; null: nothing goes there
   Bytes room = 0;  ///< of theirs
-  // NOLINTBEGIN(readability-redundant-member-init): lets initialisers leave them out
-  std::function<void()> record_sent{};    ///< of this rank's messages to them
-  std::function<void()> record_freed{};   ///< of what this rank has unpacked from them
-  std::function<void()> await_sent{};     ///< of their messages
-  std::function<void()> await_freed{};    ///< of what they have unpacked
-  std::shared_ptr<const void> mapping{};  ///< what keeps theirs valid
-  // NOLINTEND(readability-redundant-member-init)
+  std::function<void()> record_sent = nullptr;    ///< of this rank's messages to them
+  std::function<void()> record_freed = nullptr;   ///< of what this rank has unpacked from them
+  std::function<void()> await_sent = nullptr;     ///< of their messages
+  std::function<void()> await_freed = nullptr;    ///< of what they have unpacked
+  std::shared_ptr<const void> mapping = nullptr;  ///< what keeps theirs valid
 };
 
 /// Returns the peers of `rank` where all are in this process, and receive at `bases` (by rank).

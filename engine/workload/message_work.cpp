@@ -23,10 +23,8 @@ class MessageWork final : public PhaseWork {
     if (schedule().grid) layout_.emplace(*schedule().grid, context_.rank, context_.state->data());
     for (const Loop& loop : schedule().loops) {
       for (const Phase& phase : loop.phases) {
-        Prepared now{&phase, messages_of(phase, context_.rank), AfterPhase::synchronise,
-                     Schedule::times(loop, phase) > 0};
-        if (&phase != &loop.phases.front() && goes_on(*prepared_.back().phase, now))
-          prepared_.back().after = AfterPhase::nothing;
+        Prepared now{&phase, messages_of(phase, context_.rank), Schedule::times(loop, phase) > 0};
+        if (&phase != &loop.phases.front()) prepared_.back().goes_on = goes_on(*prepared_.back().phase, now);
         for (const PeerMessage& message : now.messages.receives) checked_bytes_ += message.bytes;
         prepared_.push_back(std::move(now));
       }
@@ -60,7 +58,7 @@ class MessageWork final : public PhaseWork {
     }
     transport().unpacked();
     clock.lap(WorkPart::unpack);
-    if (by_host || prepared.after == AfterPhase::nothing) return;
+    if (by_host || prepared.goes_on) return;
     packer().synchronise();
     clock.lap(WorkPart::synchronise);
   }
@@ -122,14 +120,12 @@ class MessageWork final : public PhaseWork {
   [[nodiscard]] Bytes checked_bytes() const override { return checked_bytes_; }
 
  private:
-  enum class AfterPhase { nothing, synchronise };
-
   struct Prepared {
     const Phase* phase = nullptr;
     RankMessages messages;
-    AfterPhase after = AfterPhase::synchronise;
     bool takes_place =
         true;  ///< false: its loop has fewer repeats than it waits for; it is checked, never timed
+    bool goes_on = false;  ///< the device is synchronised after the next one
   };
 
   /// Says whether `next` is the exchange along the other axis, after which the device is synchronised for both. A phase

@@ -64,10 +64,8 @@ struct RankContext {
   int rank = 0;
   Buffer* state = nullptr;
   Buffer* messages = nullptr;
-  // NOLINTBEGIN(readability-redundant-member-init): lets initialisers leave them out
-  std::unique_ptr<Packer> packer{};
-  std::unique_ptr<Transport> transport{};  ///< goes before the packer, which it may use
-  // NOLINTEND(readability-redundant-member-init)
+  std::unique_ptr<Packer> packer = nullptr;
+  std::unique_ptr<Transport> transport = nullptr;  ///< goes before the packer, which it may use
 };
 
 /// Calls are made by the rank's thread; each throws what packer and transport throw. `phase` counts those of all loops.

@@ -57,6 +57,19 @@ std::byte* map_aligned(Bytes length, Bytes unit) {
   return at + before;
 }
 
+/// Brings pages into this process's tables, to be written without a fault; what they hold stays. Nobody else may write
+/// to them meanwhile. False where the kernel says that it cannot.
+bool populate_pages(std::byte* at, Bytes length) {
+  if (madvise(at, length, MADV_POPULATE_WRITE) == 0) return true;
+  if (errno != EINVAL) return false;
+  const Bytes page = page_bytes();
+  for (Bytes offset = 0; offset < length; offset += page) {
+    auto* const first = reinterpret_cast<volatile std::byte*>(at + offset);
+    *first = *first;
+  }
+  return true;
+}
+
 /// Null where the system refuses; errno says why.
 MappedPages map_shared(int descriptor, Bytes bytes) {
   void* const at = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, descriptor, 0);
@@ -113,17 +126,6 @@ std::byte* map_pages(Bytes length, Pages pages) {
 Bytes whole_pages(Bytes bytes, Pages pages) {
   const bool huge = pages == Pages::transparent_huge || pages == Pages::huge_tlb;
   return round_up(bytes, huge ? huge_page_bytes() : page_bytes());
-}
-
-bool populate_pages(std::byte* at, Bytes length) {
-  if (madvise(at, length, MADV_POPULATE_WRITE) == 0) return true;
-  if (errno != EINVAL) return false;
-  const Bytes page = page_bytes();
-  for (Bytes offset = 0; offset < length; offset += page) {
-    auto* const first = reinterpret_cast<volatile std::byte*>(at + offset);
-    *first = *first;
-  }
-  return true;
 }
 
 std::optional<std::string> bind_pages(std::byte* at, Bytes length, int node) {

@@ -63,9 +63,6 @@ enum class Pages {
 [[nodiscard]] std::byte* map_pages(Bytes length, Pages pages);
 /// `bytes` rounded up to whole pages of that kind.
 [[nodiscard]] Bytes whole_pages(Bytes bytes, Pages pages);
-/// Brings pages into this process's tables, to be written without a fault; what they hold stays. Nobody else may write
-/// to them meanwhile. False where the kernel says that it cannot.
-[[nodiscard]] bool populate_pages(std::byte* at, Bytes length);
 /// Binds pages to `node` (MPOL_BIND). The system's words where it refuses, as containers may.
 [[nodiscard]] std::optional<std::string> bind_pages(std::byte* at, Bytes length, int node);
 

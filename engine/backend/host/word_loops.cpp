@@ -263,13 +263,6 @@ std::uint64_t sum(const std::byte* at, Bytes bytes) {
 
 #if defined(__x86_64__)
 
-Support can_store_non_temporal() { return Support::yes(); }  // SSE2 is part of x86-64
-
-Support can_load_non_temporal() {
-  if (__builtin_cpu_supports("sse4.1") != 0) return Support::yes();
-  return Support::no("this CPU has no non-temporal loads (SSE4.1)");
-}
-
 CopyFunction non_temporal_copy() {
   if (__builtin_cpu_supports("avx512f") != 0) return copy<copy_avx512>;
   if (__builtin_cpu_supports("avx") != 0) return copy<copy_avx>;
@@ -290,22 +283,26 @@ SumFunction non_temporal_sum() {
 
 #elif defined(__aarch64__)
 
-Support can_store_non_temporal() { return Support::yes(); }
-Support can_load_non_temporal() { return Support::yes(); }
 CopyFunction non_temporal_copy() { return copy<copy_pairs>; }
 FillFunction non_temporal_fill() { return fill<copy_pairs>; }
 SumFunction non_temporal_sum() { return sum<sum_pairs>; }
 
 #else
 
-Support can_store_non_temporal() {
-  return Support::no("non-temporal loads and stores are known on x86-64 and AArch64 only");
-}
-Support can_load_non_temporal() { return can_store_non_temporal(); }
 CopyFunction non_temporal_copy() { return nullptr; }
 FillFunction non_temporal_fill() { return nullptr; }
 SumFunction non_temporal_sum() { return nullptr; }
 
 #endif
+
+Support can_store_non_temporal() {
+  if (non_temporal_copy() != nullptr) return Support::yes();
+  return Support::no("non-temporal loads and stores are known on x86-64 and AArch64 only");
+}
+
+Support can_load_non_temporal() {
+  if (non_temporal_sum() != nullptr || non_temporal_copy() == nullptr) return can_store_non_temporal();
+  return Support::no("this CPU has no non-temporal loads (SSE4.1)");
+}
 
 }  // namespace linkscope::host
