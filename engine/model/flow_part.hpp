@@ -1,6 +1,7 @@
 // FlowPart and PreparedParts: a flow divided by process and device, and what one process prepares of it.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -77,6 +78,33 @@ class PreparedParts {
 
  private:
   std::unique_ptr<Transfer> transfer_;
+};
+
+/// At most one part of a flow. It knows other processes by the functions that it is given, if any.
+class SinglePart final : public PreparedParts {
+ public:
+  using Exporting = std::function<std::string()>;
+  using Importing = std::function<void(const std::vector<std::string>& exports)>;
+  /// `transfer`: null where this process has no part. The functions do what those of PreparedParts say.
+  explicit SinglePart(std::unique_ptr<Transfer> transfer, Exporting exporting = nullptr,
+                      Importing importing = nullptr, std::function<void()> finishing = nullptr)
+      : PreparedParts(std::move(transfer)),
+        exporting_(std::move(exporting)),
+        importing_(std::move(importing)),
+        finishing_(std::move(finishing)) {}
+
+  [[nodiscard]] std::string export_handles() override { return exporting_ ? exporting_() : ""; }
+  void import_handles(const std::vector<std::string>& exports) override {
+    if (importing_) importing_(exports);
+  }
+  void finish() override {
+    if (finishing_) finishing_();
+  }
+
+ private:
+  Exporting exporting_;
+  Importing importing_;
+  std::function<void()> finishing_;
 };
 
 }  // namespace linkscope

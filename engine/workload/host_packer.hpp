@@ -26,8 +26,6 @@ class HostPacker : public Packer {
   ~HostPacker() override {
     for (auto& [at, allocation] : blocks_) static_cast<void>(allocation->give_back(std::array{at}));
   }
-  HostPacker(const HostPacker&) = delete;
-  HostPacker& operator=(const HostPacker&) = delete;
 
   void copy(const std::vector<PackedRows>& rows) override {
     for (const PackedRows& one : rows) {

@@ -255,7 +255,7 @@ Method mpi_schedule(const std::shared_ptr<mpi::MpiContext>& context, const MakeP
       const mpi::MpiHandle communicator = runtime.communicator(ranks);
       if (transport != nullptr) transport->connect(communicator, tags.message);
     };
-    return std::make_unique<mpi::MpiParts>(runtime, std::move(own_rank), 0, connect);
+    return mpi::prepared(runtime, std::move(own_rank), 0, connect);
   };
   return method;
 }

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "backend/host/backend.hpp"
-#include "backend/host/mapped_buffer.hpp"
+#include "backend/host/host_buffer.hpp"
 #include "backend/host/slot_transfer.hpp"
 #include "base/error.hpp"
 #include "base/steady_clock.hpp"

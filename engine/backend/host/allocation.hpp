@@ -57,8 +57,6 @@ class HeldBlocks {
       return;  // the process keeps what the system will not take
     }
   }
-  HeldBlocks(const HeldBlocks&) = delete;
-  HeldBlocks& operator=(const HeldBlocks&) = delete;
 
   [[nodiscard]] std::uint64_t capacity() const { return blocks_.size(); }
   /// Block `index`; null where it is not taken.

@@ -108,8 +108,6 @@ class HostGate final : public Gate {
  public:
   explicit HostGate(std::shared_ptr<HostContext> context) : context_(std::move(context)) {}
   ~HostGate() override { cancel(); }
-  HostGate(const HostGate&) = delete;
-  HostGate& operator=(const HostGate&) = delete;
 
   [[nodiscard]] Support accepts(const Transfer& transfer) const override {
     if (dynamic_cast<const HostTransfer*>(&transfer) != nullptr) return Support::yes();

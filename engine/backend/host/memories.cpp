@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "backend/host/backend.hpp"
-#include "backend/host/mapped_buffer.hpp"
+#include "backend/host/host_buffer.hpp"
 #include "base/error.hpp"
 #include "base/steady_clock.hpp"
 
@@ -42,7 +42,7 @@ class HostMemory final : public Memory {
     if (traits().huge_pages) {
       if (auto from_pool = from_huge_pool(where, bytes)) return from_pool;
     }
-    return MappedBuffer::make(context_, where, bytes, pages_);
+    return std::make_unique<MappedBuffer>(context_, where, bytes, pages_);
   }
 
  private:
@@ -52,7 +52,7 @@ class HostMemory final : public Memory {
     const Bytes pool = free_huge_bytes(node);
     if (pool >= bytes) {
       try {
-        return MappedBuffer::make(context_, where, bytes, Pages::huge_tlb);
+        return std::make_unique<MappedBuffer>(context_, where, bytes, Pages::huge_tlb);
       } catch (const Error&) {  // another process was faster, or has reserved what counts as free
         if (!has_transparent()) throw;
       }
@@ -79,38 +79,26 @@ Support can_place(const HostContext& context, const Endpoint& where) {
   return Support::yes();
 }
 
-std::unique_ptr<MappedBuffer> MappedBuffer::make(std::shared_ptr<HostContext> context, const Endpoint& where,
-                                                 Bytes bytes, Pages pages) {
-  PageMapping mapping(bytes, pages);
+MappedBuffer::MappedBuffer(std::shared_ptr<HostContext> context, const Endpoint& where, Bytes bytes,
+                           PageMapping mapping)
+    : HostBuffer(where, bytes, mapping.data(), {}, context->workers(where.device.index)),
+      context_(std::move(context)),
+      mapping_(std::move(mapping)) {
   const int node = expected_node(where);
-  const bool several = context->topology().nodes().size() > 1;
-  std::string remark;
   std::optional<int> only;
-  if (several && where.placement == Placement::bound) {
-    if (const auto refusal = mapping.bind(node)) {
-      remark = "binding refused (" + *refusal + "), placed by first touch";
+  if (context_->topology().nodes().size() > 1 && where.placement == Placement::bound) {
+    if (const auto refusal = mapping_.bind(node)) {
+      remark_ = "binding refused (" + *refusal + "), placed by first touch";
     } else {
       only = node;
     }
   }
-  mapping.touch(context->workers(node), only);
-  const double huge_share = mapping.huge_share();
-  if (pages == Pages::transparent_huge && huge_share == 0) {
+  mapping_.touch(context_->workers(node), only);
+  huge_share_ = mapping_.huge_share();
+  looked_up_at_ = steady_seconds();
+  if (mapping_.pages() == Pages::transparent_huge && huge_share_ == 0)
     throw Error(Fault::unsupported, "the system gave no transparent huge page for " + format_bytes(bytes));
-  }
-  // The constructor is private: make_unique cannot reach it.
-  return std::unique_ptr<MappedBuffer>(
-      new MappedBuffer(std::move(context), where, bytes, std::move(mapping), std::move(remark), huge_share));
 }
-
-MappedBuffer::MappedBuffer(std::shared_ptr<HostContext> context, const Endpoint& where, Bytes bytes,
-                           PageMapping mapping, std::string remark, double huge_share)
-    : HostBuffer(where, bytes, mapping.data(), {}, context->workers(where.device.index)),
-      context_(std::move(context)),
-      mapping_(std::move(mapping)),
-      remark_(std::move(remark)),
-      huge_share_(huge_share),
-      looked_up_at_(steady_seconds()) {}
 
 /// khugepaged looks around every 10 s, unless it is told otherwise.
 double MappedBuffer::huge_share() const {

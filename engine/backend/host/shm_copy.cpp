@@ -8,8 +8,8 @@
 #include <new>
 
 #include "backend/host/backend.hpp"
+#include "backend/host/host_buffer.hpp"
 #include "backend/host/host_transfer.hpp"
-#include "backend/host/mapped_buffer.hpp"
 #include "backend/host/spin.hpp"
 #include "base/error.hpp"
 #include "base/pack.hpp"
@@ -183,22 +183,6 @@ class ShmTransfer final : public StampedTransfer {
   Slots peer_in_;
 };
 
-/// This process's end, and the rank that has the other.
-class ShmParts final : public PreparedParts {
- public:
-  ShmParts(std::unique_ptr<ShmTransfer> end, int peer) : end_(std::move(end)), peer_(peer) {}
-
-  [[nodiscard]] std::vector<Transfer*> transfers() const override { return {end_.get()}; }
-  [[nodiscard]] std::string export_handles() override { return end_->export_handles(); }
-  void import_handles(const std::vector<std::string>& exports) override {
-    end_->connect(exports.at(static_cast<std::size_t>(peer_)));
-  }
-
- private:
-  std::unique_ptr<ShmTransfer> end_;
-  int peer_;
-};
-
 /// Tells whether messages are answered by messages.
 bool answers(const Flow& flow) { return flow.parameters.choice<ShmCall>(shm_call) == ShmCall::ping_pong; }
 
@@ -224,8 +208,13 @@ std::unique_ptr<PreparedParts> assemble(const Flow& flow, const std::vector<Loca
   const Side side = part.index == 0 ? Side::source : Side::destination;
   const Endpoint& here = side == Side::source ? *flow.source : *flow.destination;
   const Endpoint& there = side == Side::source ? *flow.destination : *flow.source;
-  return std::make_unique<ShmParts>(std::make_unique<ShmTransfer>(here.device.index, flow, side, part.arenas),
-                                    there.rank);
+  auto end = std::make_unique<ShmTransfer>(here.device.index, flow, side, part.arenas);
+  ShmTransfer* const at = end.get();
+  return std::make_unique<SinglePart>(
+      std::move(end), [at] { return at->export_handles(); },
+      [at, peer = static_cast<std::size_t>(there.rank)](const std::vector<std::string>& exports) {
+        at->connect(exports.at(peer));
+      });
 }
 
 }  // namespace

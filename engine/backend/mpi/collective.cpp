@@ -105,7 +105,7 @@ std::unique_ptr<PreparedParts> assemble_members(MpiContext& context, const Flow&
     if (at != nullptr) at->connect(slots, communicator);
   };
   const std::uint64_t slots = own.empty() ? 0 : own.front().arenas.rotation.slots;
-  return std::make_unique<MpiParts>(runtime, std::move(member), slots, connect);
+  return prepared(runtime, std::move(member), slots, connect);
 }
 
 }  // namespace

@@ -229,7 +229,7 @@ std::unique_ptr<PreparedParts> assemble_message(MpiContext& context, const Flow&
   const auto take_back = [at = end.get()] {
     if (at != nullptr) at->finish();
   };
-  return std::make_unique<MpiParts>(runtime, std::move(end), slots, connect, take_back);
+  return prepared(runtime, std::move(end), slots, connect, take_back);
 }
 
 }  // namespace
@@ -283,6 +283,10 @@ void EndTransfer::connect(std::uint64_t slots, MpiHandle communicator, int peer,
 }
 
 std::optional<Span> EndTransfer::make_calls(std::uint64_t first, std::uint64_t repeats) noexcept {
+  const auto barrier_failed = [this] {
+    return failed(mpi().meet(arguments_.peer, arguments_.tags.barrier, arguments_.communicator),
+                  "MPI_Sendrecv");
+  };
   if (barrier_failed()) return std::nullopt;
   const std::optional<Span> span =
       call_->one_sided() ? one_sided(first, repeats) : timed_loop(first, repeats);
@@ -290,11 +294,6 @@ std::optional<Span> EndTransfer::make_calls(std::uint64_t first, std::uint64_t r
   // gets, only while it is called.
   if (!span || barrier_failed()) return std::nullopt;
   return span;
-}
-
-bool EndTransfer::barrier_failed() noexcept {
-  return failed(mpi().meet(arguments_.peer, arguments_.tags.barrier, arguments_.communicator),
-                "MPI_Sendrecv");
 }
 
 std::optional<Span> EndTransfer::timed_loop(std::uint64_t first, std::uint64_t repeats) noexcept {

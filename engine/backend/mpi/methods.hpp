@@ -169,41 +169,21 @@ class MpiTransfer : public host::StampedTransfer {
   int gpu_code_ = 0;
 };
 
-/// This process's part of a flow by MPI, if it has one; it meets the other processes either way.
-class MpiParts final : public PreparedParts {
- public:
-  /// Connects the part with its partners, with as many slots as all of them have. Collective over all processes.
-  using Connect = std::function<void(std::uint64_t slots)>;
-
-  /// `slots`: of the part's arenas; 0 where there is none. `take_back`: see PreparedParts::finish; may be empty.
-  MpiParts(MpiRuntime& runtime, std::unique_ptr<Transfer> part, std::uint64_t slots, Connect connect,
-           std::function<void()> take_back = {})
-      : runtime_(&runtime),
-        part_(std::move(part)),
-        slots_(slots),
-        connect_(std::move(connect)),
-        take_back_(std::move(take_back)) {}
-
-  [[nodiscard]] std::vector<Transfer*> transfers() const override {
-    return part_ ? std::vector<Transfer*>{part_.get()} : std::vector<Transfer*>{};
-  }
-  [[nodiscard]] std::string export_handles() override {
-    return RankEntry{runtime_->rank(), runtime_->size(), slots_}.told();
-  }
-  void import_handles(const std::vector<std::string>& exports) override {
-    connect_(require_one_world(exports));
-  }
-  void finish() override {
-    if (take_back_) take_back_();
-  }
-
- private:
-  MpiRuntime* runtime_;
-  std::unique_ptr<Transfer> part_;
-  std::uint64_t slots_;
-  Connect connect_;
-  std::function<void()> take_back_;
-};
+/// Connects a part with its partners, with as many slots as all of them have. Collective over all processes.
+using Connect = std::function<void(std::uint64_t slots)>;
+/// This process's part of a flow, if it has one; it meets the other processes either way. `slots`: of the part's arenas;
+/// 0 where there is none. `take_back`: see PreparedParts::finish; may be empty.
+[[nodiscard]] inline std::unique_ptr<PreparedParts> prepared(MpiRuntime& runtime,
+                                                             std::unique_ptr<Transfer> part,
+                                                             std::uint64_t slots, Connect connect,
+                                                             std::function<void()> take_back = nullptr) {
+  return std::make_unique<SinglePart>(
+      std::move(part), [&runtime, slots] { return RankEntry{runtime.rank(), runtime.size(), slots}.told(); },
+      [connect = std::move(connect)](const std::vector<std::string>& exports) {
+        connect(require_one_world(exports));
+      },
+      std::move(take_back));
+}
 
 inline constexpr std::int64_t answer_bytes = 4;
 
@@ -294,7 +274,6 @@ class EndTransfer final : public MpiTransfer {
   [[nodiscard]] std::optional<Span> make_calls(std::uint64_t first, std::uint64_t repeats) noexcept override;
 
  private:
-  [[nodiscard]] bool barrier_failed() noexcept;
   [[nodiscard]] std::optional<Span> timed_loop(std::uint64_t first, std::uint64_t repeats) noexcept;
   [[nodiscard]] std::optional<Span> one_sided(std::uint64_t first, std::uint64_t repeats) noexcept;
 

@@ -29,8 +29,6 @@ class Child {
   /// answer may take. Throws Error{fatal} where no process can be started.
   Child(const std::string& program, Seconds timeout);
   ~Child();
-  Child(const Child&) = delete;
-  Child& operator=(const Child&) = delete;
 
   /// Sends a command and waits for what it gives. Throws the Error that the child answers with; Error{fatal} with its
   /// last words where it ends, falls silent or talks nonsense: nothing can be asked of it any more.

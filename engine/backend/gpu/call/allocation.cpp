@@ -7,7 +7,7 @@
 #include "backend/gpu/vendor/check.hpp"
 #include "backend/host/allocation.hpp"
 #include "backend/host/context.hpp"
-#include "backend/host/mapped_buffer.hpp"
+#include "backend/host/host_buffer.hpp"
 
 namespace linkscope::gpu {
 namespace {
@@ -24,7 +24,8 @@ class Registrations final : public host::Allocation {
         where.traits.huge_pages ? host::Pages::transparent_huge : host::Pages::system_policy;
     const Bytes step = host::whole_pages(bytes_, pages);
     const Endpoint placed{where.device, "pageable", Placement::bound, where.device, {}, 0, pageable_traits};
-    mapping_ = host::MappedBuffer::make(context_->shared_host(), placed, many.count * step, pages);
+    mapping_ =
+        std::make_unique<host::MappedBuffer>(context_->shared_host(), placed, many.count * step, pages);
     for (std::uint64_t i = many.count; i > 0; --i) idle_.push_back(mapping_->data() + (i - 1) * step);
   }
 

@@ -6,7 +6,7 @@
 #include "backend/gpu/context.hpp"
 #include "backend/gpu/vendor/check.hpp"
 #include "backend/host/context.hpp"
-#include "backend/host/mapped_buffer.hpp"
+#include "backend/host/host_buffer.hpp"
 
 namespace linkscope::gpu {
 namespace {
@@ -63,8 +63,8 @@ class RegisteredMemory final : public GpuMemory {
     return RuntimeCalls{take_registered, free_registered, [](int /*device*/) { return host_page; }};
   }
   [[nodiscard]] std::unique_ptr<Buffer> allocate(const Endpoint& where, Bytes bytes) const override {
-    auto mapping =
-        host::MappedBuffer::make(context().shared_host(), where, bytes, host::Pages::system_policy);
+    auto mapping = std::make_unique<host::MappedBuffer>(context().shared_host(), where, bytes,
+                                                        host::Pages::system_policy);
     return std::make_unique<RegisteredBuffer>(where, std::move(mapping), shared_context());
   }
 };
