@@ -54,40 +54,32 @@ Message told(const Regime& regime) {
           {"cache", caches.at(static_cast<std::size_t>(regime.cache))}};
 }
 
-/// This process's part, if it has one, and what its child must know of the flow either way.
-class PythonParts final : public PreparedParts {
- public:
-  PythonParts(std::shared_ptr<PythonContext> context, const Flow& flow, const std::vector<LocalPart>& own)
-      : context_(std::move(context)), flow_(told(flow)), id_(context_->next_transfer()) {
-    if (own.empty()) return;
-    transfer_ = std::make_unique<PythonTransfer>(context_, id_, own.front().regime.clock);
-    regime_ = told(own.front().regime);
-    static_cast<void>(ask("prepare"));
+/// This process's part, if it has one; its child is told of the flow either way.
+std::unique_ptr<PreparedParts> assemble(const std::shared_ptr<PythonContext>& context, const Flow& flow,
+                                        const std::vector<LocalPart>& own) {
+  const std::uint64_t id = context->next_transfer();
+  Message about{{"id", id}, {"flow", told(flow)}, {"regime", nullptr}};
+  std::unique_ptr<PythonTransfer> transfer;
+  if (!own.empty()) {
+    transfer = std::make_unique<PythonTransfer>(context, id, own.front().regime.clock);
+    about["regime"] = told(own.front().regime);
   }
-
-  [[nodiscard]] std::vector<Transfer*> transfers() const override {
-    return transfer_ ? std::vector<Transfer*>{transfer_.get()} : std::vector<Transfer*>{};
-  }
-  [[nodiscard]] std::string export_handles() override { return ask("export_handles").dump(); }
-  void import_handles(const std::vector<std::string>& exports) override {
-    Message all = Message::array();
-    for (const std::string& exported : exports) all.push_back(Message::parse(exported));
-    const Message facts = ask("import_handles", {{"exports", std::move(all)}});
-    if (transfer_) transfer_->learn(facts);
-  }
-
- private:
-  Message ask(const char* what, Message command = Message::object()) {
-    command.update({{"do", what}, {"id", id_}, {"flow", flow_}, {"regime", regime_}});
-    return context_->child().ask(command);
-  }
-
-  std::shared_ptr<PythonContext> context_;
-  Message flow_;
-  Message regime_;  ///< null where no part is here
-  std::uint64_t id_;
-  std::unique_ptr<PythonTransfer> transfer_;
-};
+  const auto ask = [context, about](const char* what, Message command = Message::object()) {
+    command.update(about);
+    command["do"] = what;
+    return context->child().ask(command);
+  };
+  PythonTransfer* const at = transfer.get();
+  if (at != nullptr) static_cast<void>(ask("prepare"));
+  return std::make_unique<SinglePart>(
+      std::move(transfer), [ask] { return ask("export_handles").dump(); },
+      [ask, at](const std::vector<std::string>& exports) {
+        Message all = Message::array();
+        for (const std::string& exported : exports) all.push_back(Message::parse(exported));
+        const Message facts = ask("import_handles", {{"exports", std::move(all)}});
+        if (at != nullptr) at->learn(facts);
+      });
+}
 
 Quantity quantity_of(const Flow& flow) {
   enum class Calls { send, ping_pong };
@@ -123,8 +115,8 @@ Method row(const std::shared_ptr<PythonContext>& context, const MethodSpec& spec
       .quantity_of = quantity_of,
       .footprint = [](const Flow& /*flow*/) { return Bytes{0}; },
       .parts = parts,
-      .assemble = [context](const Flow& flow, const std::vector<LocalPart>& own)
-          -> std::unique_ptr<PreparedParts> { return std::make_unique<PythonParts>(context, flow, own); },
+      .assemble = [context](const Flow& flow,
+                            const std::vector<LocalPart>& own) { return assemble(context, flow, own); },
       .assembled_reach = parts == nullptr ? Reach::process : Reach::processes};
 }
 
