@@ -1,6 +1,7 @@
 // Flow and Case: the whole vocabulary of benchmarks. Plain data, as the plan says it.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <limits>
 #include <memory>
@@ -59,6 +60,12 @@ struct Flow {
   Parameters parameters;
   std::string tuning_group;
 };
+
+/// Tells whether a flow's members are in more than one process.
+[[nodiscard]] inline bool in_several_processes(const Flow& flow) {
+  return std::any_of(flow.members.begin(), flow.members.end(),
+                     [&](const Endpoint& member) { return member.rank != flow.members.front().rank; });
+}
 
 /// Flows that run at the same time, and the clock they are timed by.
 struct Case {

@@ -58,7 +58,6 @@ inline constexpr MethodSpec direct_schedule_spec{
 [[nodiscard]] inline const Endpoint& worker_of(const Flow& flow, std::size_t rank) {
   return flow.state.empty() ? flow.members[rank] : flow.state[rank];
 }
-[[nodiscard]] bool in_several_processes(const Flow& flow);
 
 /// Returns what a part's rank works with, but for its transport. `gpu_packer` makes its packer where its work is done on a
 /// GPU. Throws Error{unsupported} where that is empty, or the GPU does not reach the rank's memory.

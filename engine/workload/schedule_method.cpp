@@ -265,11 +265,6 @@ Method schedule_method(const MethodSpec& spec, std::function<Support(const Flow&
   return method;
 }
 
-bool in_several_processes(const Flow& flow) {
-  return std::any_of(flow.members.begin(), flow.members.end(),
-                     [&](const Endpoint& member) { return member.rank != flow.members.front().rank; });
-}
-
 RankContext rank_context(const Flow& flow, const LocalPart& part, const MakePacker& gpu_packer) {
   RankContext rank{flow.schedule, static_cast<int>(part.index), part.arenas.source, part.arenas.destination};
   const Endpoint& worker = worker_of(flow, part.index);

@@ -52,9 +52,10 @@ TEST(HostTopology, NodeWithoutCpusHoldsButDoesNotExecute) {
 
 TEST(HostTopology, LargestCacheIsThatOfTheNodesAsked) {
   const HostContext context(with_memory_only_node());
-  EXPECT_EQ(context.largest_cache({{DeviceKind::numa, 0}}), 32 * MiB);
-  EXPECT_EQ(context.largest_cache({{DeviceKind::numa, 0}, {DeviceKind::numa, 1}}), 64 * MiB);
-  EXPECT_EQ(context.largest_cache({{DeviceKind::numa, 2}, {DeviceKind::gpu, 0}}), 0U);
+  EXPECT_EQ(context.last_level_cache({DeviceKind::numa, 0}), 32 * MiB);
+  EXPECT_EQ(context.last_level_cache({DeviceKind::numa, 1}), 64 * MiB);
+  EXPECT_EQ(context.last_level_cache({DeviceKind::numa, 2}), 0U);
+  EXPECT_EQ(context.last_level_cache({DeviceKind::gpu, 0}), 0U);
 }
 
 TEST(HostTopology, RotatedCopiesCycleThroughAllCachesInUseManyTimes) {

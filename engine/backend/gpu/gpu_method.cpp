@@ -45,7 +45,7 @@ Bytes rotation_bytes_of(const GpuContext& context, const std::vector<DeviceId>& 
   for (const DeviceId& device : devices) {
     const bool is_gpu = device.kind == DeviceKind::gpu && device.index < context.device_count();
     largest = std::max(largest, is_gpu ? turns_of_gpu_cache * context.device(device.index).l2_bytes
-                                       : turns_of_cpu_cache * context.host().largest_cache({device}));
+                                       : turns_of_cpu_cache * context.host().last_level_cache(device));
   }
   return largest;
 }

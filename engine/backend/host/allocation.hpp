@@ -52,13 +52,12 @@ class HeldBlocks {
       : allocation_(std::move(allocation)), blocks_(capacity, nullptr), workers_(workers) {}
   ~HeldBlocks() {
     try {
-      give_back_first(capacity());
+      give_back_first(blocks_.size());
     } catch (const std::exception&) {
       return;  // the process keeps what the system will not take
     }
   }
 
-  [[nodiscard]] std::uint64_t capacity() const { return blocks_.size(); }
   /// Block `index`; null where it is not taken.
   [[nodiscard]] Block at(std::uint64_t index) const { return blocks_[index]; }
   [[nodiscard]] Allocation& allocation() const { return *allocation_; }

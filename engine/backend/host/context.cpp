@@ -59,13 +59,9 @@ Support HostContext::reachable(const Endpoint& where) const {
                      where.device.text());
 }
 
-Bytes HostContext::largest_cache(std::initializer_list<DeviceId> devices) const {
-  Bytes largest = 0;
-  for (const DeviceId& device : devices) {
-    if (device.kind != DeviceKind::numa) continue;
-    if (const Node* node = topology_.find(device.index)) largest = std::max(largest, node->llc_bytes);
-  }
-  return largest;
+Bytes HostContext::last_level_cache(const DeviceId& device) const {
+  const Node* const node = device.kind == DeviceKind::numa ? topology_.find(device.index) : nullptr;
+  return node == nullptr ? 0 : node->llc_bytes;
 }
 
 Bytes HostContext::rotation_bytes(const std::set<DeviceId>& devices) const {

@@ -38,8 +38,8 @@ class HostContext {
   [[nodiscard]] Support reachable(const Endpoint& where) const;
   /// Asks `reach` about memory of devices that are no NUMA nodes.
   void widen(Reach reach) { reach_ = std::move(reach); }
-  /// Bytes of the largest last-level caches among the given NUMA nodes.
-  [[nodiscard]] Bytes largest_cache(std::initializer_list<DeviceId> devices) const;
+  /// Bytes of all last-level caches of a NUMA node; 0 for other devices.
+  [[nodiscard]] Bytes last_level_cache(const DeviceId& device) const;
   /// Bytes through which CPUs' work on the given NUMA nodes must cycle so that no cache serves it, in all its arenas
   /// together: eight times the last-level caches of all of them, as far as a sixteenth of the memory that this process
   /// may take reaches.

@@ -159,8 +159,6 @@ constexpr std::array<Call, 8> calls{{
     {.made_of = "MPI_Get, MPI_Win_flush", .many = true, .at_destination = each<get>},
 }};
 
-constexpr std::size_t source_part = 0;
-
 /// Copies of a GPU's memory that linkscope makes itself before MPI sees it; the library may make others.
 enum class Staged { nowhere, through_host };
 
@@ -188,7 +186,7 @@ std::unique_ptr<EndTransfer> own_end(MpiContext& context, const Flow& flow,
                                      const std::vector<LocalPart>& own) {
   if (own.empty()) return nullptr;
   const LocalPart& part = own.front();
-  const Side side = part.index == source_part ? Side::source : Side::destination;
+  const Side side = part.index == 0 ? Side::source : Side::destination;
   const Endpoint& where = side == Side::source ? *flow.source : *flow.destination;
   MpiRuntime& runtime = context.runtime(where.device);
   const std::int64_t most = runtime.functions().most_elements;

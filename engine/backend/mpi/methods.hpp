@@ -85,7 +85,7 @@ class MpiContext {
     for (const DeviceId& device : devices) {
       most = std::max(most, device.kind == DeviceKind::gpu && gpus_ != nullptr
                                 ? gpus_->rotation_bytes(device)
-                                : 2 * host_->largest_cache({{DeviceKind::numa, node_of(device)}}));
+                                : 2 * host_->last_level_cache({DeviceKind::numa, node_of(device)}));
     }
     return most;
   }
