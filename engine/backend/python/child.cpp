@@ -54,12 +54,12 @@ Fault fault_of(const std::string& word) {
 }
 
 /// Two ends that are connected: this process's and the child's.
-struct Ends {
+struct PipeEnds {
   Descriptor own;
   Descriptor childs;
 };
 
-Ends connected(int (*make)(int* ends)) {
+PipeEnds connected(int (*make)(int* ends)) {
   std::array<int, 2> ends{};
   if (make(ends.data()) != 0)
     throw Error(Fault::fatal, std::string("cannot connect a Python child: ") + std::strerror(errno));
@@ -72,10 +72,10 @@ int milliseconds(Seconds left) { return left > 0 ? static_cast<int>(left * 1e3) 
 
 Child::Child(const std::string& program, Seconds timeout) : timeout_(timeout) {
   const auto pipe = [](int* ends) { return ::pipe2(ends, O_CLOEXEC); };
-  Ends socket =
+  PipeEnds socket =
       connected([](int* ends) { return ::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends); });
-  Ends words = connected(pipe);
-  Ends reason = connected(pipe);
+  PipeEnds words = connected(pipe);
+  PipeEnds reason = connected(pipe);
   socket_ = std::move(socket.own);
   words_ = std::move(words.own);
   ::fcntl(words_.number(), F_SETFL, O_NONBLOCK);
