@@ -1,5 +1,4 @@
 // The phases of a halo exchange, and of a pattern whose messages are packed from nothing.
-#include <algorithm>
 #include <map>
 #include <utility>
 #include <vector>

@@ -4,11 +4,9 @@
 #include <array>
 #include <map>
 #include <optional>
-#include <string>
 #include <vector>
 
 #include "backend/mpi/methods.hpp"
-#include "base/error.hpp"
 #include "base/steady_clock.hpp"
 #include "model/gpu_runtime.hpp"
 #include "workload/methods.hpp"

@@ -12,7 +12,6 @@
 #include <vector>
 
 #include "backend/host/context.hpp"
-#include "backend/host/host_transfer.hpp"
 #include "base/error.hpp"
 #include "base/units.hpp"
 #include "model/method.hpp"
