@@ -78,7 +78,7 @@ Bootstrap::Bootstrap(Listener& listener, BootstrapOptions own) : Bootstrap(std::
   std::vector<std::string> facts = hosts_;
   facts.push_back(own_.handshake.clock);
   for (int other = 1; other < size(); ++other)
-    demand(other, send(other, {FrameKind::welcome, 0, 0, packed(facts)}));
+    demand(other, send(other, {FrameKind::welcome, 0, 0, text_of(facts)}));
   set_clocks();
 }
 
@@ -93,10 +93,11 @@ void Bootstrap::await_welcome(const Address& address) {
   Frame frame;
   demand(0, to(0).receive(frame, limit()));
   if (frame.kind == FrameKind::refusal) {
-    const auto disagreements = unpacked<Causes>(frame.payload);
-    throw GroupError(Fault::bad_input, disagreements.value_or(Causes{why(Outcome::garbled, 0)}));
+    const Causes disagreements = causes_in(frame.payload);
+    throw GroupError(Fault::bad_input,
+                     disagreements.empty() ? Causes{why(Outcome::garbled, 0)} : disagreements);
   }
-  auto facts = unpacked<std::vector<std::string>>(frame.payload);
+  auto facts = parsed<std::vector<std::string>>(frame.payload);
   if (frame.kind != FrameKind::welcome || !facts || facts->size() != hosts_.size() + 1)
     throw Error(Fault::fatal,
                 "what listens at " + address.text() + " is not rank 0 of this version of linkscope");
@@ -123,8 +124,8 @@ std::string Bootstrap::part_from(int rank) {
     tell_all(FrameKind::abort, {gone});
     return gone.words;
   }
-  const auto told = unpacked<Causes>(to(0).unread_abort_reason());
-  return told ? GroupError(Fault::fatal, *told).what() : gone.words;
+  const Causes reason = causes_in(to(0).unread_abort_reason());
+  return reason.empty() ? gone.words : GroupError(Fault::fatal, reason).what();
 }
 
 std::vector<std::string> Bootstrap::allgather(const std::string& own, const Step& step) {
@@ -228,7 +229,7 @@ void Bootstrap::tell_all(FrameKind kind, const Causes& causes) {
   const std::unique_lock lock(writing_, std::try_to_lock);
   if (!lock) return;
   for (Channel& channel : peers_)
-    static_cast<void>(channel.send({kind, sequence_, 0, packed(causes)}, deadline_in(0)));
+    static_cast<void>(channel.send({kind, sequence_, 0, text_of(causes)}, deadline_in(0)));
 }
 
 void Bootstrap::demand(int rank, Outcome outcome) {
@@ -238,8 +239,8 @@ void Bootstrap::demand(int rank, Outcome outcome) {
   Frame last;
   while (to(0).take(last) == Outcome::done) {
   }
-  const auto told = unpacked<Causes>(to(0).abort_reason());
-  throw GroupError(Fault::fatal, told ? *told : with_failures(why(outcome, 0)));
+  const Causes reason = causes_in(to(0).abort_reason());
+  throw GroupError(Fault::fatal, reason.empty() ? with_failures(why(outcome, 0)) : reason);
 }
 
 void Bootstrap::fail(Cause cause) {

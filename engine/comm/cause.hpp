@@ -38,6 +38,13 @@ LINKSCOPE_JSON(Cause, kind, ranks, words)
 /// The causes of an error, in the order in which they came.
 using Causes = std::vector<Cause>;
 
+/// Returns the causes that text_of() has written; none where `text` is something else.
+inline Causes causes_in(const std::string& text) {
+  const auto said = parsed<Json>(text);
+  const auto causes = said ? parsed<Causes>(text) : std::nullopt;
+  return causes && Json(*causes) == *said ? *causes : Causes{};  // an unknown kind would be the first of them
+}
+
 /// Returns a GroupError's causes; an error that is this process's own has none.
 Causes causes_of(const std::exception& error);
 

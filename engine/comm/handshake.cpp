@@ -26,16 +26,17 @@ std::string clock_identity() {
   return boot + "/" + host_name() + "/" + (zoned ? zone.data() : "");
 }
 
-std::string Handshake::text() const {
-  return Json(*this).dump(-1, ' ', false, Json::error_handler_t::replace);
-}
+std::string Handshake::text() const { return text_of(*this); }
 
 std::optional<Handshake> Handshake::parse(const std::string& text) {
-  try {
-    return Json::parse(text).get<Handshake>();
-  } catch (const Json::exception&) {
-    return std::nullopt;
+  const auto said = parsed<Json>(text);
+  if (!said || !said->is_object()) return std::nullopt;
+  for (const char* number : {"rank", "size"}) {  // the library would make an int of true, 1.9 and 2^32 + 1
+    const auto value = said->find(number);
+    if (value == said->end() || !value->is_number_integer() || Json(value->get<int>()) != *value)
+      return std::nullopt;
   }
+  return parsed<Handshake>(text);
 }
 
 std::string Handshake::name() const { return name_of_rank(rank, host); }
@@ -135,7 +136,7 @@ class Rendezvous {
 
   void receive(Channel channel, const Handshake& handshake) {
     const auto refuse = [&](const Causes& why) {
-      const Frame refusal{FrameKind::refusal, 0, 0, packed(why)};
+      const Frame refusal{FrameKind::refusal, 0, 0, text_of(why)};
       static_cast<void>(channel.send(refusal, deadline_in(for_a_refusal)));
     };
     if (!same_secret(handshake.token, own_->token)) {

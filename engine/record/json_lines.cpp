@@ -30,11 +30,16 @@ JsonLines JsonLines::alone_at(int output, int diagnostics) {
   static_cast<void>(::dup2(diagnostics, output));
   JsonLines lines(copy.number());
   lines.own_ = std::move(copy);
+  lines.output_ = output;
   return lines;
 }
 
+JsonLines::~JsonLines() {
+  if (own_.number() >= 0) static_cast<void>(::dup2(own_.number(), output_));
+}
+
 void JsonLines::write(const Json& record) {
-  const std::string line = record.dump(-1, ' ', false, Json::error_handler_t::replace) + '\n';
+  const std::string line = text_of(record) + '\n';
   std::size_t written = 0;
   while (written < line.size()) {
     const ssize_t count = ::write(descriptor_, line.data() + written, line.size() - written);
@@ -43,6 +48,8 @@ void JsonLines::write(const Json& record) {
     written += static_cast<std::size_t>(count);
   }
 }
+
+std::string text_of(const Json& value) { return value.dump(-1, ' ', false, Json::error_handler_t::replace); }
 
 std::string packed(const Json& value) {
   std::string bytes;

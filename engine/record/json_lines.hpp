@@ -26,10 +26,14 @@ class JsonLines {
  public:
   /// To one that another owns.
   explicit JsonLines(int descriptor) : descriptor_(descriptor) {}
-  /// To where `output` leads; what anyone else writes to `output` goes to `diagnostics` from then on. NCCL and MPI print to
+  /// To where `output` leads; what anyone else writes to `output` goes to `diagnostics` meanwhile. NCCL and MPI print to
   /// standard output where their users ask for it, and a line of theirs would be a broken record. Throws WriteError with
   /// the system's reason where `output` is closed.
   static JsonLines alone_at(int output, int diagnostics);
+  /// `output` leads where it did: its reader sees no end of file before this process has ended.
+  ~JsonLines();
+  JsonLines(JsonLines&&) = default;
+  JsonLines& operator=(JsonLines&&) = delete;
 
   /// Writes `record` and a newline, without buffering: when it returns, the line has left the process.
   /// Throws WriteError with the system's reason. SIGPIPE must be ignored.
@@ -38,6 +42,7 @@ class JsonLines {
  private:
   int descriptor_;
   Descriptor own_;
+  int output_ = -1;
 };
 
 /// Define to_json(), and from_json() as well, of a struct with these members. The library's own macros do so for ordered
@@ -51,6 +56,19 @@ class JsonLines {
   inline void from_json(const Json& nlohmann_json_j, Type& nlohmann_json_t) {  \
     NLOHMANN_JSON_EXPAND(NLOHMANN_JSON_PASTE(NLOHMANN_JSON_FROM, __VA_ARGS__)) \
   }
+
+/// Returns JSON text on one line; what is no UTF-8 in it is replaced.
+std::string text_of(const Json& value);
+/// Returns the value of a JSON text; none where it is something else. Strangers may send any text: its reader, unlike that
+/// of CBOR, takes any depth of nesting.
+template <class Value>
+std::optional<Value> parsed(const std::string& text) {
+  try {
+    return Json::parse(text).get<Value>();
+  } catch (const Json::exception&) {
+    return std::nullopt;
+  }
+}
 
 /// Returns CBOR, in which texts hold any bytes.
 std::string packed(const Json& value);

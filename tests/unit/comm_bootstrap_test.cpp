@@ -313,6 +313,41 @@ TEST(BootstrapTest, TurnsAwayWhoHasAnotherToken) {
   root.join();
 }
 
+TEST(BootstrapTest, OnlyWholeNumbersAreRankAndSize) {
+  const std::string good = member(1, 2).handshake.text();
+  ASSERT_TRUE(Handshake::parse(good));
+  for (const char* other : {"true", "1.9", "4294967297", "1e300", "\"1\"", "null", "[]"}) {
+    for (const std::string name : {"rank", "size"}) {
+      Json said = Json::parse(good);
+      said[name] = Json::parse(other);
+      EXPECT_FALSE(Handshake::parse(said.dump())) << name << " " << other;
+    }
+  }
+  EXPECT_FALSE(Handshake::parse("{}"));
+  EXPECT_FALSE(Handshake::parse(std::string(200000, '[')));
+}
+
+/// Listens as rank 0 would, and answers whoever joins with one frame.
+void welcome_with(Listener& listener, const Frame& answer) {
+  std::optional<Socket> joining;
+  while (!(joining = listener.accept())) wait_for_any({listener.descriptor()}, deadline_in(long_enough));
+  Channel channel(*std::move(joining));
+  Frame handshake;
+  EXPECT_EQ(channel.receive(handshake, deadline_in(long_enough)), Outcome::done);
+  EXPECT_EQ(channel.send(answer, deadline_in(long_enough)), Outcome::done);
+}
+
+TEST(BootstrapTest, NestingOfAnyDepthIsNoWelcomeAndNoRefusal) {
+  for (const FrameKind kind : {FrameKind::welcome, FrameKind::refusal}) {
+    for (const char first : {'[', '\x81'}) {
+      Listener listener{"127.0.0.1"};
+      std::thread root([&] { welcome_with(listener, {kind, 0, 0, std::string(200000, first)}); });
+      EXPECT_THROW(Bootstrap({"127.0.0.1", listener.port()}, member(1, 2)), Error);
+      root.join();
+    }
+  }
+}
+
 TEST(BootstrapTest, StrangersNeitherCountNorDelay) {
   Listener listener{"127.0.0.1"};
   const Address address{"127.0.0.1", listener.port()};
@@ -344,10 +379,10 @@ TEST(BootstrapTest, RefusesWordsOfAnotherExchange) {
               Outcome::done);
     Frame frame;
     EXPECT_EQ(channel.receive(frame, deadline_in(long_enough)), Outcome::closed);
-    const auto told = unpacked<Causes>(channel.abort_reason());
-    ASSERT_TRUE(told.has_value());
-    EXPECT_EQ(facts_of(*told), "out-of-step 1");
-    EXPECT_NE(told->front().words.find("out of step"), std::string::npos);
+    const Causes causes = causes_in(channel.abort_reason());
+    ASSERT_FALSE(causes.empty());
+    EXPECT_EQ(facts_of(causes), "out-of-step 1");
+    EXPECT_NE(causes.front().words.find("out of step"), std::string::npos);
   });
   const auto group = std::make_unique<Bootstrap>(listener, member(0, 2));
   try {

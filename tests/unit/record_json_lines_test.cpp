@@ -66,7 +66,8 @@ TEST(JsonLines, KeepsWhatOthersPrintAmongTheDiagnostics) {
     ASSERT_EQ(write(output[1], "NCCL INFO", 9), 9);
     lines.write({{"record", "done"}});
   }
-  EXPECT_EQ(arrived(output[0]), "{\"record\":\"done\"}\n");
+  ASSERT_EQ(write(output[1], "again", 5), 5);
+  EXPECT_EQ(arrived(output[0]), "{\"record\":\"done\"}\nagain") << "it leads where it did";
   EXPECT_EQ(arrived(diagnostics[0]), "NCCL INFO");
   for (const int end : {output[0], output[1], diagnostics[0], diagnostics[1]}) close(end);
 }
