@@ -9,6 +9,7 @@
 
 #include "fake_backend.hpp"
 #include "record_lines.hpp"
+#include "run/binding.hpp"
 #include "run/executor.hpp"
 
 namespace linkscope {
@@ -79,6 +80,19 @@ TEST_F(ExecutorTest, UnsupportedIsSkippedInOneLine) {
   EXPECT_EQ(records[2]["status"], "skipped");
   EXPECT_EQ(records[2]["reason"], "thirteen bytes bring bad luck");
   EXPECT_EQ(records[4]["status"], "ok") << "the run goes on";
+}
+
+TEST_F(ExecutorTest, WhatTheChosenRowCannotRunHereIsSkippedWithItsReason) {
+  Method of_gpus = fake_row();
+  of_gpus.available = [] { return Support::no("no driver"); };
+  fakes.backend.methods = {of_one_name(fake_row(), of_gpus)};
+  fakes.backend.devices.push_back(DeviceFacts{DeviceId{DeviceKind::gpu, 0}, "GPU", 0, "", 0, {}, {}});
+  std::string on_gpu = case_text("a", "1000");
+  on_gpu.replace(on_gpu.find("numa:0"), 6, "gpu:0");
+  const auto records = run({on_gpu, case_text("b", "1000")});
+  EXPECT_EQ(records[2]["status"], "skipped");
+  EXPECT_EQ(records[2]["reason"], "memcpy: no driver");
+  EXPECT_EQ(records[4]["status"], "ok") << "CPUs have it";
 }
 
 TEST_F(ExecutorTest, WhatAMemoryDoesNotAllowIsSkipped) {
