@@ -68,7 +68,7 @@ std::string Parameter::objection(const std::string& value) const {
   const auto is_not = [&](const std::string& what) { return "'" + value + "' is not " + what; };
   if (kind == Kind::integer) {
     const auto number = whole_number(value);
-    if (!number) return is_not("a whole number");
+    if (!number) return is_not("a whole number below 2^63");
     if (*number > most && most >= boundless) return is_not("at most " + std::to_string(most));
     return *number < least || *number > most ? is_not(values_of(*this)) : "";
   }

@@ -50,7 +50,7 @@ TEST(HostTopology, NodeWithoutCpusHoldsButDoesNotExecute) {
   EXPECT_FALSE(context.can_execute({DeviceKind::numa, 3}));
 }
 
-TEST(HostTopology, LargestCacheIsThatOfTheNodesAsked) {
+TEST(HostTopology, EachNodeHasItsLastLevelCache) {
   const HostContext context(with_memory_only_node());
   EXPECT_EQ(context.last_level_cache({DeviceKind::numa, 0}), 32 * MiB);
   EXPECT_EQ(context.last_level_cache({DeviceKind::numa, 1}), 64 * MiB);

@@ -1,5 +1,5 @@
 // Allocation: a kind of thing that calls take and give back: memory above all; what allocate, free and their like time.
-// FirstTouchTransfer: what it costs to bring fresh pages into being.
+// first_touches(): what it costs to bring fresh pages into being.
 #pragma once
 
 #include <algorithm>

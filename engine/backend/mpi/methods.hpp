@@ -235,7 +235,7 @@ struct Call {
   Quantity quantity = Quantity::bandwidth;
   bool both_ways = false;           ///< data go in both directions
   bool many = false;                ///< a repeat is a window of messages under way
-  MessageLoop at_source = nullptr;  ///< null: attends while the other side puts or gets, and is timed
+  MessageLoop at_source = nullptr;  ///< null: attends while the other side puts or gets; the other is timed
   MessageLoop at_destination = nullptr;
 
   static const Call& of(const Flow& flow);

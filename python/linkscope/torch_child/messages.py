@@ -270,7 +270,7 @@ class TorchMpi(Messages):
         return Mpi(self._library, partner)
 
     def _visit(self, device: FlowDevice) -> None:
-        """Before its memory is handed to MPI: the first GPU is its home (engine/backend/mpi/mpi_runtime.cpp)."""
+        """Before its memory is handed to MPI: the first GPU is its home (engine/backend/mpi/library.cpp)."""
         self._away = ""
         if device.kind != "gpu":
             return
