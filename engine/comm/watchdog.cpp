@@ -3,7 +3,6 @@
 
 #include <poll.h>
 #include <sys/eventfd.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -53,8 +52,7 @@ Watchdog::Guard Watchdog::over(std::optional<int> descriptor, Seconds grace, Rea
 }
 
 void Watchdog::wake() const {
-  const std::uint64_t one = 1;
-  static_cast<void>(::write(waker_.number(), &one, sizeof one));
+  static_cast<void>(::eventfd_write(waker_.number(), 1));  // a counter that is full has woken the thread
 }
 
 void Watchdog::look() {
@@ -73,10 +71,9 @@ void Watchdog::look() {
     }
     lock.unlock();
     static_cast<void>(::poll(polled.data(), polled.size(), first ? milliseconds_until(*first) : -1));
-    std::uint64_t count = 0;
-    // NOLINTNEXTLINE(clang-analyzer-unix.BlockInCriticalSection): the lock is released, and the waker never blocks
-    static_cast<void>(::read(waker_.number(), &count, sizeof count));
-    lock.lock();  // so that what a reason refers to stays
+    eventfd_t count = 0;
+    static_cast<void>(::eventfd_read(waker_.number(), &count));  // fails where it was not the waker that woke
+    lock.lock();                                                 // so that what a reason refers to stays
     for (std::size_t i = 0; i < numbers.size(); ++i) {
       const auto entry = entries_.find(numbers[i]);
       const bool ended = polled[i + 1].revents != 0;
