@@ -15,15 +15,16 @@ const Memory& listed(const std::unique_ptr<Memory>& memory) { return *memory; }
 // NOLINTNEXTLINE(bugprone-return-const-ref-from-parameter): of the catalog, which outlives the plan
 const Method& listed(const Method& method) { return method; }
 
-/// `what`: what is named, and where.
+/// `what` is named at `place`.
 template <class Entry>
-const auto& named(const std::vector<Entry>& catalog, const std::string& name, const std::string& what) {
+const auto& named(const std::vector<Entry>& catalog, const std::string& name, const std::string& place,
+                  const char* what) {
   std::string names;
   for (const Entry& entry : catalog) {
     if (listed(entry).name() == name) return listed(entry);
     names += (names.empty() ? "" : ", ") + std::string(listed(entry).name());
   }
-  throw Error(Fault::bad_input, what + ": unknown '" + name + "', this engine has " + names);
+  throw Error(Fault::bad_input, place + ": " + what + ": unknown '" + name + "', this engine has " + names);
 }
 
 /// Throws where the method's table has no such parameter, or has it with other values.
@@ -38,10 +39,10 @@ void check_parameter(const Flow& flow, const std::vector<Parameter>& table, cons
 }
 
 void bind_flow(Flow& flow, const Backend& backend, const std::string& place) {
-  const Method& method = named(backend.methods, flow.method, place + ": method");
+  const Method& method = named(backend.methods, flow.method, place, "method");
   flow.row = &method;
   const auto bind_end = [&](Endpoint& end) {
-    end.kind = &named(backend.memories, end.memory, place + ": memory");
+    end.kind = &named(backend.memories, end.memory, place, "memory");
     end.traits = end.kind->traits();
   };
   if (flow.source) bind_end(*flow.source);
