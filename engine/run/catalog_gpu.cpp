@@ -6,12 +6,8 @@
 #include <vector>
 
 #include "backend/gpu/backend.hpp"
-#include "backend/gpu/call/methods.hpp"
-#include "backend/gpu/copy/methods.hpp"
-#include "backend/gpu/kernel/methods.hpp"
-#include "backend/gpu/latency/methods.hpp"
 #include "backend/gpu/memory/memories.hpp"
-#include "backend/gpu/memory/runtime_allocation.hpp"
+#include "backend/gpu/methods.hpp"
 #include "backend/gpu/packing/gpu_packer.hpp"
 #include "backend/host/backend.hpp"
 #include "backend/host/page_mapping.hpp"

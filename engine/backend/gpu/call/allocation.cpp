@@ -2,8 +2,9 @@
 #include <vector>
 
 #include "backend/gpu/call/call_transfer.hpp"
-#include "backend/gpu/call/methods.hpp"
 #include "backend/gpu/context.hpp"
+#include "backend/gpu/memory/runtime_allocation.hpp"
+#include "backend/gpu/methods.hpp"
 #include "backend/gpu/vendor/check.hpp"
 #include "backend/host/allocation.hpp"
 #include "backend/host/context.hpp"

@@ -4,9 +4,9 @@
 
 #include "backend/gpu/call/call_transfer.hpp"
 #include "backend/gpu/call/kernels.hpp"
-#include "backend/gpu/call/methods.hpp"
 #include "backend/gpu/context.hpp"
 #include "backend/gpu/memory/device_words.hpp"
+#include "backend/gpu/methods.hpp"
 #include "backend/gpu/transfer.hpp"
 #include "backend/gpu/vendor/check.hpp"
 

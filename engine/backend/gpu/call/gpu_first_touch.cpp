@@ -1,10 +1,10 @@
 // first-touch where a GPU touches, or managed memory is touched.
 #include "backend/gpu/call/call_transfer.hpp"
 #include "backend/gpu/call/kernels.hpp"
-#include "backend/gpu/call/methods.hpp"
 #include "backend/gpu/context.hpp"
 #include "backend/gpu/memory/memories.hpp"
 #include "backend/gpu/memory/runtime_allocation.hpp"
+#include "backend/gpu/methods.hpp"
 #include "backend/gpu/migration/migrating_slots.hpp"
 #include "backend/gpu/transfer.hpp"
 #include "backend/host/allocation.hpp"

@@ -2,10 +2,10 @@
 #include <algorithm>
 
 #include "backend/gpu/call/call_transfer.hpp"
-#include "backend/gpu/call/methods.hpp"
 #include "backend/gpu/context.hpp"
 #include "backend/gpu/graph/counted_graph.hpp"
 #include "backend/gpu/graph/recorded_graph.hpp"
+#include "backend/gpu/methods.hpp"
 #include "backend/gpu/vendor/check.hpp"
 #include "backend/host/allocation.hpp"
 #include "backend/host/context.hpp"

@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "backend/gpu/copy/copy_path.hpp"
-#include "backend/gpu/copy/methods.hpp"
 #include "backend/gpu/gate/lane.hpp"
+#include "backend/gpu/methods.hpp"
 #include "backend/gpu/region/region_transfer.hpp"
 #include "backend/gpu/vendor/check.hpp"
 #include "backend/host/context.hpp"

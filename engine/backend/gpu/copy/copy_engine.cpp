@@ -3,9 +3,9 @@
 
 #include "backend/gpu/context.hpp"
 #include "backend/gpu/copy/copy_path.hpp"
-#include "backend/gpu/copy/methods.hpp"
 #include "backend/gpu/gpu_method.hpp"
 #include "backend/gpu/kernel/sweep_transfer.hpp"
+#include "backend/gpu/methods.hpp"
 #include "backend/gpu/transfer.hpp"
 #include "backend/gpu/vendor/check.hpp"
 #include "model/copy_check.hpp"

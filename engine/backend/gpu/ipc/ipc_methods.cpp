@@ -5,11 +5,10 @@
 
 #include "backend/gpu/call/call_transfer.hpp"
 #include "backend/gpu/context.hpp"
-#include "backend/gpu/copy/methods.hpp"
 #include "backend/gpu/graph/forms.hpp"
 #include "backend/gpu/ipc/mapping.hpp"
 #include "backend/gpu/kernel/grid.hpp"
-#include "backend/gpu/kernel/methods.hpp"
+#include "backend/gpu/methods.hpp"
 #include "backend/host/host_transfer.hpp"
 #include "base/error.hpp"
 #include "model/copy_check.hpp"

@@ -3,10 +3,11 @@
 #include <cstdio>
 #include <string>
 
+#include "backend/gpu/gpu_method.hpp"
 #include "backend/gpu/graph/forms.hpp"
 #include "backend/gpu/kernel/atomic_work.hpp"
-#include "backend/gpu/kernel/methods.hpp"
 #include "backend/gpu/kernel/sweep_kernels.hpp"
+#include "backend/gpu/methods.hpp"
 
 namespace linkscope::gpu {
 namespace {

@@ -1,8 +1,9 @@
 // kernel-bulk-copy: a kernel that has the copy unit beside each multiprocessor (TMA) move the bytes.
 #include <string>
 
-#include "backend/gpu/kernel/methods.hpp"
+#include "backend/gpu/gpu_method.hpp"
 #include "backend/gpu/kernel/sweep_kernels.hpp"
+#include "backend/gpu/methods.hpp"
 
 namespace linkscope::gpu {
 namespace {

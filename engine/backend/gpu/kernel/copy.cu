@@ -1,7 +1,7 @@
 // kernel-copy: threads load from the source and store to the destination.
 #include "backend/gpu/kernel/access_pattern.hpp"
-#include "backend/gpu/kernel/methods.hpp"
 #include "backend/gpu/kernel/sweep_kernels.hpp"
+#include "backend/gpu/methods.hpp"
 
 namespace linkscope::gpu {
 namespace {

@@ -3,8 +3,9 @@
 #include <string>
 
 #include "backend/gpu/copy/copy_path.hpp"
-#include "backend/gpu/kernel/methods.hpp"
+#include "backend/gpu/gpu_method.hpp"
 #include "backend/gpu/kernel/sweep_kernels.hpp"
+#include "backend/gpu/methods.hpp"
 
 namespace linkscope::gpu {
 namespace {

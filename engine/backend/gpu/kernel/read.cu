@@ -1,7 +1,7 @@
 // kernel-read: threads load, and sum what they load.
 #include "backend/gpu/kernel/access_pattern.hpp"
-#include "backend/gpu/kernel/methods.hpp"
 #include "backend/gpu/kernel/sweep_kernels.hpp"
+#include "backend/gpu/methods.hpp"
 
 namespace linkscope::gpu {
 namespace {

@@ -2,8 +2,9 @@
 #include <algorithm>
 #include <string>
 
-#include "backend/gpu/kernel/methods.hpp"
+#include "backend/gpu/gpu_method.hpp"
 #include "backend/gpu/kernel/sweep_kernels.hpp"
+#include "backend/gpu/methods.hpp"
 
 namespace linkscope::gpu {
 namespace {

@@ -1,7 +1,7 @@
 // kernel-write: threads store pattern_word of the armed seed, computed in registers: nothing is read.
 #include "backend/gpu/kernel/access_pattern.hpp"
-#include "backend/gpu/kernel/methods.hpp"
 #include "backend/gpu/kernel/sweep_kernels.hpp"
+#include "backend/gpu/methods.hpp"
 
 namespace linkscope::gpu {
 namespace {

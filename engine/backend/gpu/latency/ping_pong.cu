@@ -1,6 +1,7 @@
 // ping-pong: two GPUs answer one another through flags in memory.
-#include "backend/gpu/latency/methods.hpp"
+#include "backend/gpu/gpu_method.hpp"
 #include "backend/gpu/memory/device_words.hpp"
+#include "backend/gpu/methods.hpp"
 #include "backend/gpu/streams.hpp"
 #include "backend/gpu/transfer.hpp"
 #include "backend/gpu/vendor/check.hpp"

@@ -3,10 +3,11 @@
 #include <numeric>
 #include <utility>
 
-#include "backend/gpu/latency/methods.hpp"
+#include "backend/gpu/gpu_method.hpp"
 #include "backend/gpu/latency/ring_order.hpp"
 #include "backend/gpu/memory/device_words.hpp"
 #include "backend/gpu/memory/service_kernels.hpp"
+#include "backend/gpu/methods.hpp"
 #include "backend/gpu/transfer.hpp"
 #include "backend/gpu/vendor/check.hpp"
 #include "base/error.hpp"

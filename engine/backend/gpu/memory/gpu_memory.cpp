@@ -67,6 +67,17 @@ Support GpuMemory::lies_on_gpu(const Endpoint& where) const {
                  : Support::no("not touched first by " + where.first_touch.text() + ": " + reached.reason());
 }
 
+RuntimeCallTable call_table(std::span<const std::unique_ptr<GpuMemory>> memories) {
+  RuntimeCallTable table;
+  for (const auto& memory : memories) {
+    for (const DeviceKind kind : {DeviceKind::gpu, DeviceKind::numa}) {
+      if (const auto calls = memory->runtime_calls(kind))
+        table.emplace(std::pair(memory->name(), kind), *calls);
+    }
+  }
+  return table;
+}
+
 std::unique_ptr<Buffer> GpuMemory::device_buffer(const Endpoint& where, Bytes bytes, std::byte* address,
                                                  std::function<void(std::byte*)> give_back) const {
   auto buffer = std::make_unique<DeviceBuffer>(where, bytes, address, std::move(give_back), context_,

@@ -3,8 +3,11 @@
 
 #include <cstddef>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
+#include <span>
+#include <string_view>
 #include <utility>
 
 #include "backend/gpu/vendor.hpp"
@@ -58,6 +61,10 @@ class GpuMemory : public Memory {
  private:
   std::shared_ptr<GpuContext> context_;
 };
+
+/// The calls of a catalog's memories, by a memory's name and the kind of device that it is on.
+using RuntimeCallTable = std::map<std::pair<std::string_view, DeviceKind>, RuntimeCalls>;
+[[nodiscard]] RuntimeCallTable call_table(std::span<const std::unique_ptr<GpuMemory>> memories);
 
 /// Writes all of [address, address + bytes) from where `toucher` is.
 void touch_from(GpuContext& context, std::byte* address, Bytes bytes, const DeviceId& toucher);

@@ -65,17 +65,6 @@ class RuntimeAllocation final : public host::Allocation {
 
 }  // namespace
 
-RuntimeCallTable call_table(std::span<const std::unique_ptr<GpuMemory>> memories) {
-  RuntimeCallTable table;
-  for (const auto& memory : memories) {
-    for (const DeviceKind kind : {DeviceKind::gpu, DeviceKind::numa}) {
-      if (const auto calls = memory->runtime_calls(kind))
-        table.emplace(std::pair(memory->name(), kind), *calls);
-    }
-  }
-  return table;
-}
-
 std::unique_ptr<host::Allocation> allocate_by_runtime(std::shared_ptr<GpuContext> context, int device,
                                                       const RuntimeCalls& calls, std::string memory,
                                                       Bytes bytes, PoolKeeps keeps) {

@@ -1,17 +1,12 @@
 // RuntimeAllocation: blocks taken and given back by a memory's calls of the runtime.
 #pragma once
 
-#include <map>
 #include <memory>
-#include <span>
 #include <string>
-#include <string_view>
-#include <utility>
 
 #include "backend/gpu/memory/gpu_memory.hpp"
 #include "backend/host/allocation.hpp"
 #include "base/units.hpp"
-#include "model/device.hpp"
 
 namespace linkscope::gpu {
 
@@ -23,9 +18,6 @@ enum class PoolKeeps {
   nothing,  ///< the stream is synchronised, which makes the pool (by default) give them back to the device
 };
 
-/// The calls of a catalog's memories, by a memory's name and the kind of device that it is on.
-using RuntimeCallTable = std::map<std::pair<std::string_view, DeviceKind>, RuntimeCalls>;
-[[nodiscard]] RuntimeCallTable call_table(std::span<const std::unique_ptr<GpuMemory>> memories);
 /// Blocks of memory `memory`, by `calls` on `device`. `vmm` is a range of addresses reserved, memory created, mapped
 /// and made accessible; `registered` is aligned_alloc and registration, which brings the pages in.
 [[nodiscard]] std::unique_ptr<host::Allocation> allocate_by_runtime(std::shared_ptr<GpuContext> context,

@@ -9,9 +9,9 @@
 #include <string>
 #include <vector>
 
-#include "backend/gpu/call/methods.hpp"
 #include "backend/gpu/context.hpp"
 #include "backend/gpu/memory/device_words.hpp"
+#include "backend/gpu/methods.hpp"
 #include "backend/gpu/migration/migrating_transfer.hpp"
 #include "backend/gpu/transfer.hpp"
 #include "backend/gpu/vendor/check.hpp"

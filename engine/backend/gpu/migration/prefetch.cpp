@@ -1,9 +1,9 @@
 // prefetch: managed pages sent to the executor, or from it to the host.
 #include <algorithm>
 
-#include "backend/gpu/call/methods.hpp"
 #include "backend/gpu/context.hpp"
 #include "backend/gpu/copy/copy_path.hpp"
+#include "backend/gpu/methods.hpp"
 #include "backend/gpu/migration/migrating_transfer.hpp"
 #include "backend/gpu/transfer.hpp"
 #include "backend/gpu/vendor/check.hpp"

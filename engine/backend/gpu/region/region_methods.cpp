@@ -4,9 +4,9 @@
 
 #include "backend/gpu/context.hpp"
 #include "backend/gpu/copy/copy_path.hpp"
-#include "backend/gpu/copy/methods.hpp"
 #include "backend/gpu/graph/forms.hpp"
 #include "backend/gpu/memory/device_words.hpp"
+#include "backend/gpu/methods.hpp"
 #include "backend/gpu/region/region_kernels.hpp"
 #include "backend/gpu/region/region_transfer.hpp"
 #include "backend/gpu/streams.hpp"
