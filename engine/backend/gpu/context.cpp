@@ -238,7 +238,7 @@ Bytes GpuContext::free_memory(int index) {
   return unused;
 }
 
-void GpuContext::reserve_managed(int index, Bytes bytes) {
+void GpuContext::require_room(int index, Bytes bytes) {
   const Bytes unused = free_memory(index);
   // Some of what is counted may be on the device already: then more would fit than is allowed here, never less.
   if (managed_[index] + bytes > unused) {
@@ -247,16 +247,19 @@ void GpuContext::reserve_managed(int index, Bytes bytes) {
                                       format_bytes(managed_[index]) +
                                       " of it may be asked for by managed memory that exists");
   }
-  managed_[index] += bytes;
 }
-
-void GpuContext::release_managed(int index, Bytes bytes) noexcept { managed_.find(index)->second -= bytes; }
 
 void GpuContext::spare_managed(int index, Bytes bytes) {
-  if (managed_[index] == 0) return;  // the driver knows best what fits
-  reserve_managed(index, bytes);
-  release_managed(index, bytes);
+  if (managed_[index] != 0) require_room(index, bytes);  // else the driver knows best what fits
 }
+
+ManagedRoom::ManagedRoom(std::shared_ptr<GpuContext> context, int device, Bytes bytes)
+    : context_(std::move(context)), device_(device), bytes_(bytes) {
+  context_->require_room(device, bytes);
+  context_->managed_[device] += bytes;
+}
+
+ManagedRoom::~ManagedRoom() { context_->managed_[device_] -= bytes_; }
 
 Support GpuContext::reachable(int index, const Endpoint& where) const {
   if (where.traits.system_pages) {

@@ -127,11 +127,7 @@ class GpuContext {
 
   /// Bytes of `device` that nobody has taken.
   [[nodiscard]] Bytes free_memory(int device);
-  /// Counts managed memory that may all be on `device` at once, wherever its pages are now. Throws
-  /// Error{no_memory} where it would not fit, so that eviction is never measured by accident.
-  void reserve_managed(int device, Bytes bytes);
-  void release_managed(int device, Bytes bytes) noexcept;
-  /// Throws Error{no_memory} where `bytes` more on `device` would leave too little for what is so counted.
+  /// Throws Error{no_memory} where `bytes` more on `device` would leave too little for what ManagedRoom counts.
   void spare_managed(int device, Bytes bytes);
 
   /// The address by which `device`'s kernels reach `buffer`; enables peer access where that needs it.
@@ -140,9 +136,11 @@ class GpuContext {
   [[nodiscard]] Support reachable(int device, const Endpoint& where) const;
 
  private:
+  friend class ManagedRoom;
   struct Started;
 
   Started& start(int device);
+  void require_room(int device, Bytes bytes);
 
   std::shared_ptr<host::HostContext> host_;
   SyncMode waiting_;
@@ -153,6 +151,21 @@ class GpuContext {
   std::map<int, Bytes> managed_;  ///< by device
   std::map<DeviceId, std::byte*> lead_in_memory_;
   std::vector<std::unique_ptr<Started>> started_;  ///< by device; null until it is used
+};
+
+/// Counts managed memory that may all be on `device` at once, wherever its pages are now, for as long as it lives.
+class ManagedRoom {
+ public:
+  /// Throws Error{no_memory} where it would not fit, so that eviction is never measured by accident.
+  ManagedRoom(std::shared_ptr<GpuContext> context, int device, Bytes bytes);
+  ~ManagedRoom();
+  ManagedRoom(const ManagedRoom&) = delete;
+  ManagedRoom& operator=(const ManagedRoom&) = delete;
+
+ private:
+  std::shared_ptr<GpuContext> context_;
+  int device_;
+  Bytes bytes_;
 };
 
 }  // namespace linkscope::gpu

@@ -54,39 +54,6 @@ class GpuTouchTransfer final : public GpuTransfer {
   std::uint64_t touched_ = 0;  ///< since restore()
 };
 
-/// Managed blocks of `device`, room for them kept as long as they live.
-class FreshManaged final : public host::Allocation {
- public:
-  FreshManaged(std::shared_ptr<GpuContext> context, int device, const Endpoint& where,
-               const host::BlockCount& many)
-      : context_(std::move(context)),
-        device_(device),
-        bytes_(many.bytes),
-        reserved_(many.bytes * many.count),
-        blocks_(allocate_by_runtime(context_, device, managed_calls, where.memory, many.bytes)) {
-    context_->reserve_managed(device_, reserved_);
-  }
-  ~FreshManaged() override { context_->release_managed(device_, reserved_); }
-  FreshManaged(const FreshManaged&) = delete;
-  FreshManaged& operator=(const FreshManaged&) = delete;
-
-  [[nodiscard]] int take(std::span<host::Block> blocks) noexcept override { return blocks_->take(blocks); }
-  [[nodiscard]] int give_back(std::span<const host::Block> blocks) noexcept override {
-    return blocks_->give_back(blocks);
-  }
-  [[nodiscard]] Error failure(int code) const override { return blocks_->failure(code); }
-
- protected:
-  [[nodiscard]] Bytes size() const override { return bytes_; }
-
- private:
-  std::shared_ptr<GpuContext> context_;
-  int device_;
-  Bytes bytes_;
-  Bytes reserved_;
-  std::unique_ptr<host::Allocation> blocks_;
-};
-
 /// The GPU whose managed memory the flow touches.
 int owner_of(const GpuContext& context, const Flow& flow) {
   if (flow.executor.kind == DeviceKind::gpu) return flow.executor.index;
@@ -126,7 +93,9 @@ std::unique_ptr<Transfer> make_touch(const std::shared_ptr<GpuContext>& context,
     const host::BlockCount many = host::blocks_to_hold(in_blocks(flow.bytes), context->free_memory(owner),
                                                        most_fresh, DeviceId{DeviceKind::gpu, owner}.text());
     if (by_cpu) host::MemoryRoom::wait_for(many.bytes * many.count, std::nullopt);
-    auto managed = std::make_unique<FreshManaged>(context, owner, where, many);
+    auto managed =
+        allocate_by_runtime(context, owner, managed_calls, where.memory, many.bytes, PoolKeeps::blocks,
+                            std::make_unique<const ManagedRoom>(context, owner, many.bytes * many.count));
     blocks = std::make_unique<host::FreshBlocks>(context->host(), node, std::move(managed),
                                                  host::BlockCount{flow.bytes, many.count});
   } else {

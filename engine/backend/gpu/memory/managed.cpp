@@ -54,20 +54,12 @@ class ManagedMemory final : public GpuMemory {
     const int keeper = on_gpu ? where.device.index : context().nearest_gpu(where.device.index);
     if (!on_gpu || where.first_touch.kind == DeviceKind::numa)
       host::MemoryRoom::wait_for(bytes, std::nullopt);
-    context().reserve_managed(keeper, bytes);
+    auto room = std::make_shared<const ManagedRoom>(shared_context(), keeper, bytes);
     void* memory = nullptr;
-    try {
-      LINKSCOPE_CHECK(gpuMallocManaged(&memory, bytes, gpuMemAttachGlobal));
-    } catch (...) {
-      context().release_managed(keeper, bytes);
-      throw;
-    }
+    LINKSCOPE_CHECK(gpuMallocManaged(&memory, bytes, gpuMemAttachGlobal));
     auto* address = static_cast<std::byte*>(memory);
-    // Holds the context, so that the driver outlives the memory.
-    const auto give_back = [holder = shared_context(), keeper, bytes](std::byte* at) {
-      static_cast<void>(gpuFree(at));
-      holder->release_managed(keeper, bytes);
-    };
+    // The room holds the context, so that the driver outlives the memory.
+    const auto give_back = [room = std::move(room)](std::byte* at) { static_cast<void>(gpuFree(at)); };
     std::unique_ptr<Buffer> buffer;
     if (on_gpu) {
       buffer = std::make_unique<DeviceBuffer>(where, bytes, address, give_back, shared_context(), keeper);

@@ -17,13 +17,14 @@ Bytes whole_units(GpuContext& context, int device, const RuntimeCalls& calls, By
 class RuntimeAllocation final : public host::Allocation {
  public:
   RuntimeAllocation(std::shared_ptr<GpuContext> context, int device, const RuntimeCalls& calls,
-                    std::string memory, Bytes bytes, PoolKeeps keeps)
+                    std::string memory, Bytes bytes, PoolKeeps keeps, std::unique_ptr<const ManagedRoom> room)
       : context_(std::move(context)),
         calls_(calls),
         memory_(std::move(memory)),
         request_{device, whole_units(*context_, device, calls, bytes), context_->service_stream(device),
                  calls.host_flags},
-        keeps_(keeps) {}
+        keeps_(keeps),
+        room_(std::move(room)) {}
   ~RuntimeAllocation() override { static_cast<void>(gpuStreamSynchronize(request_.stream)); }
   RuntimeAllocation(const RuntimeAllocation&) = delete;
   RuntimeAllocation& operator=(const RuntimeAllocation&) = delete;
@@ -61,15 +62,17 @@ class RuntimeAllocation final : public host::Allocation {
   std::string memory_;
   AllocationRequest request_;
   PoolKeeps keeps_;
+  std::unique_ptr<const ManagedRoom> room_;
 };
 
 }  // namespace
 
 std::unique_ptr<host::Allocation> allocate_by_runtime(std::shared_ptr<GpuContext> context, int device,
                                                       const RuntimeCalls& calls, std::string memory,
-                                                      Bytes bytes, PoolKeeps keeps) {
+                                                      Bytes bytes, PoolKeeps keeps,
+                                                      std::unique_ptr<const ManagedRoom> room) {
   return std::make_unique<RuntimeAllocation>(std::move(context), device, calls, std::move(memory), bytes,
-                                             keeps);
+                                             keeps, std::move(room));
 }
 
 Error runtime_failure(int code, const std::string& what) {

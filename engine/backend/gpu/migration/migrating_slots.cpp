@@ -90,10 +90,6 @@ MigratingSlots::MigratingSlots(std::shared_ptr<GpuContext> context, Buffer& aren
   reserve_room(visitor);
 }
 
-MigratingSlots::~MigratingSlots() {
-  if (reserved_on_ >= 0) context_->release_managed(reserved_on_, arena_.bytes());
-}
-
 void MigratingSlots::reserve_room(const DeviceId& visitor) {
   const Endpoint& where = arena_.where();
   if (visitor.kind == DeviceKind::numa) {
@@ -101,8 +97,7 @@ void MigratingSlots::reserve_room(const DeviceId& visitor) {
     return;
   }
   if (where.traits.migrates && visitor.index == counted_on(*context_, where)) return;
-  context_->reserve_managed(visitor.index, arena_.bytes());
-  reserved_on_ = visitor.index;
+  room_.emplace(context_, visitor.index, arena_.bytes());
 }
 
 /// Pages that are read mostly leave a copy with every reader, which a prefetch alone would not take from it.

@@ -10,15 +10,13 @@
 #include <string>
 #include <vector>
 
+#include "backend/gpu/context.hpp"
 #include "backend/gpu/memory/advice.hpp"
-#include "backend/gpu/vendor.hpp"
 #include "base/units.hpp"
 #include "model/copy_check.hpp"
 #include "model/method.hpp"
 
 namespace linkscope::gpu {
-
-class GpuContext;
 
 /// Slots are so far apart that none shares a block with its neighbour: drivers fetch up to 2 MiB around a fault, and AMD
 /// and NVIDIA both map that much as one page.
@@ -44,9 +42,6 @@ class MigratingSlots {
   /// `arena` outlives it. Throws Error{no_memory} where the visitor's memory does not hold what may come.
   MigratingSlots(std::shared_ptr<GpuContext> context, Buffer& arena, Bytes bytes, Rotation rotation,
                  const DeviceId& visitor);
-  ~MigratingSlots();
-  MigratingSlots(const MigratingSlots&) = delete;
-  MigratingSlots& operator=(const MigratingSlots&) = delete;
 
   /// Transfers that find their pages at home after bring_home().
   [[nodiscard]] std::uint64_t count() const { return rotation_.slots; }
@@ -83,9 +78,9 @@ class MigratingSlots {
   Rotation rotation_;
   CopyCheck check_;
   std::set<Advice> advice_;
-  int reserved_on_ = -1;    ///< the GPU whose memory is counted
-  bool astray_ = true;      ///< any page may be anywhere
-  std::uint64_t home_ = 0;  ///< turns whose pages were brought home
+  std::optional<ManagedRoom> room_;  ///< for what may come to a GPU that does not count the arena already
+  bool astray_ = true;               ///< any page may be anywhere
+  std::uint64_t home_ = 0;           ///< turns whose pages were brought home
 };
 
 /// Moves `bytes` at `address` to `home` by a prefetch and waits for its end.
