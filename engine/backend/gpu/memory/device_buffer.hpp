@@ -3,14 +3,16 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <utility>
 
-#include "backend/gpu/memory/pattern_kernels.hpp"
+#include "backend/gpu/context.hpp"
 #include "model/buffer.hpp"
 
 namespace linkscope::gpu {
 
-/// Device, managed or write-combined memory; its operations are kernels of `keeper`.
+/// Device, managed or write-combined memory. Its operations are kernels of `keeper`, which reaches it, for any alignment
+/// and length; they have ended on return.
 class DeviceBuffer : public Buffer {
  public:
   /// Gives the address back; must not throw.
@@ -28,22 +30,13 @@ class DeviceBuffer : public Buffer {
   DeviceBuffer& operator=(const DeviceBuffer&) = delete;
 
   [[nodiscard]] std::byte* data() const override { return address_; }
-  void fill(Bytes offset, Bytes length, std::uint64_t seed) override {
-    fill_pattern(*context_, keeper_, address_ + offset, length, seed);
-  }
-  void poison(Bytes offset, Bytes length) override {
-    fill_poison(*context_, keeper_, address_ + offset, length);
-  }
-  [[nodiscard]] std::optional<Bytes> compare(Bytes offset, Bytes length, std::uint64_t seed) const override {
-    return compare_pattern(*context_, keeper_, address_ + offset, length, seed);
-  }
-  void fill_elements(Bytes offset, Bytes length, const Elements& elements, std::uint64_t seed) override {
-    gpu::fill_elements(*context_, keeper_, address_ + offset, length, elements, seed);
-  }
+  void fill(Bytes offset, Bytes length, std::uint64_t seed) override;
+  void poison(Bytes offset, Bytes length) override;
+  [[nodiscard]] std::optional<Bytes> compare(Bytes offset, Bytes length, std::uint64_t seed) const override;
+  /// These two throw Error{bad_input} where the place or the length are no whole elements.
+  void fill_elements(Bytes offset, Bytes length, const Elements& elements, std::uint64_t seed) override;
   [[nodiscard]] std::optional<Bytes> compare_elements(Bytes offset, Bytes length, const Elements& elements,
-                                                      std::uint64_t seed) const override {
-    return gpu::compare_elements(*context_, keeper_, address_ + offset, length, elements, seed);
-  }
+                                                      std::uint64_t seed) const override;
   void flush(Bytes /*offset*/, Bytes /*length*/) override {}  // no CPU caches it
 
  private:

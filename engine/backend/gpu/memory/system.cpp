@@ -4,7 +4,6 @@
 #include <string>
 
 #include "backend/gpu/context.hpp"
-#include "backend/gpu/memory/pattern_kernels.hpp"
 #include "backend/host/context.hpp"
 #include "backend/host/host_buffer.hpp"
 #include "backend/host/memory_room.hpp"
@@ -25,7 +24,7 @@ class SystemBuffer final : public host::HostBuffer {
       : HostBuffer(where, bytes, mapping.data(), {}, context->host().workers(where.device.index)),
         context_(std::move(context)),
         mapping_(std::move(mapping)) {
-    fill_poison(*context_, where.first_touch.index, data(), bytes);
+    touch_from(*context_, data(), bytes, where.first_touch);
   }
 
   [[nodiscard]] std::string residence() const override {

@@ -1,5 +1,5 @@
 // Patterns by vectors of 16 bytes where the address allows, by bytes where it does not; elements one by one.
-#include "backend/gpu/memory/pattern_kernels.hpp"
+#include "backend/gpu/memory/device_buffer.hpp"
 
 #include <string>
 
@@ -15,8 +15,8 @@ struct PatternItems {
   std::uint64_t seed;
   std::uint64_t vectors;
 
-  PatternItems(const std::byte* at, Bytes bytes, std::uint64_t pattern_seed)
-      : address(const_cast<std::byte*>(at)),
+  PatternItems(std::byte* at, Bytes bytes, std::uint64_t pattern_seed)
+      : address(at),
         length(bytes),
         seed(pattern_seed),
         vectors(reinterpret_cast<std::uintptr_t>(at) % vector_bytes == 0 ? bytes / vector_bytes : 0) {}
@@ -88,7 +88,7 @@ struct CompareElements {
 
 /// Calls `work` with the elements' words, of 2 or of 4 bytes.
 template <class Work>
-auto with_words(const std::byte* address, Bytes length, const Elements& elements, std::uint64_t seed,
+auto with_words(std::byte* address, Bytes length, const Elements& elements, std::uint64_t seed,
                 const Work& work) {
   const unsigned width = element_bytes(elements.type);
   if (reinterpret_cast<std::uintptr_t>(address) % width != 0 || length % width != 0) {
@@ -96,42 +96,40 @@ auto with_words(const std::byte* address, Bytes length, const Elements& elements
                                       " B asked for at an address or over a length that is not a multiple "
                                       "of that");
   }
-  auto* const at = const_cast<std::byte*>(address);
   if (width == sizeof(std::uint16_t))
-    return work(FillElements<std::uint16_t>{reinterpret_cast<std::uint16_t*>(at), elements, seed});
-  return work(FillElements<std::uint32_t>{reinterpret_cast<std::uint32_t*>(at), elements, seed});
+    return work(FillElements<std::uint16_t>{reinterpret_cast<std::uint16_t*>(address), elements, seed});
+  return work(FillElements<std::uint32_t>{reinterpret_cast<std::uint32_t*>(address), elements, seed});
 }
 
 }  // namespace
 
-void fill_pattern(GpuContext& context, int device, std::byte* address, Bytes length, std::uint64_t seed) {
-  const PatternItems items(address, length, seed);
-  visit_all(context, device, items.count(), FillPattern{items});
+void DeviceBuffer::fill(Bytes offset, Bytes length, std::uint64_t seed) {
+  const PatternItems items(address_ + offset, length, seed);
+  visit_all(*context_, keeper_, items.count(), FillPattern{items});
 }
 
-void fill_poison(GpuContext& context, int device, std::byte* address, Bytes length) {
-  const ServiceTurn turn = context.service_turn(device);
-  LINKSCOPE_CHECK(gpuMemsetAsync(address, poison_byte, length, turn.stream()));
+void DeviceBuffer::poison(Bytes offset, Bytes length) {
+  const ServiceTurn turn = context_->service_turn(keeper_);
+  LINKSCOPE_CHECK(gpuMemsetAsync(address_ + offset, poison_byte, length, turn.stream()));
   turn.wait();
 }
 
-std::optional<Bytes> compare_pattern(GpuContext& context, int device, const std::byte* address, Bytes length,
-                                     std::uint64_t seed) {
-  const PatternItems items(address, length, seed);
-  return first_bad(context, device, items.count(), ComparePattern{items});
+std::optional<Bytes> DeviceBuffer::compare(Bytes offset, Bytes length, std::uint64_t seed) const {
+  const PatternItems items(address_ + offset, length, seed);
+  return first_bad(*context_, keeper_, items.count(), ComparePattern{items});
 }
 
-void fill_elements(GpuContext& context, int device, std::byte* address, Bytes length,
-                   const Elements& elements, std::uint64_t seed) {
-  with_words(address, length, elements, seed,
-             [&](const auto& fill) { visit_all(context, device, length / sizeof *fill.address, fill); });
+void DeviceBuffer::fill_elements(Bytes offset, Bytes length, const Elements& elements, std::uint64_t seed) {
+  with_words(address_ + offset, length, elements, seed,
+             [&](const auto& fill) { visit_all(*context_, keeper_, length / sizeof *fill.address, fill); });
 }
 
-std::optional<Bytes> compare_elements(GpuContext& context, int device, const std::byte* address, Bytes length,
-                                      const Elements& elements, std::uint64_t seed) {
-  return with_words(address, length, elements, seed, [&]<class Word>(const FillElements<Word>& fill) {
-    return first_bad(context, device, length / sizeof(Word), CompareElements<Word>{fill});
-  });
+std::optional<Bytes> DeviceBuffer::compare_elements(Bytes offset, Bytes length, const Elements& elements,
+                                                    std::uint64_t seed) const {
+  const auto check = [&]<class Word>(const FillElements<Word>& fill) {
+    return first_bad(*context_, keeper_, length / sizeof(Word), CompareElements<Word>{fill});
+  };
+  return with_words(address_ + offset, length, elements, seed, check);
 }
 
 }  // namespace linkscope::gpu
