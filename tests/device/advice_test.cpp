@@ -1,5 +1,5 @@
 // The words of advice. Needs no GPU.
-#include "backend/gpu/memory/advice.hpp"
+#include "backend/gpu/memory/memories.hpp"
 
 #include <gtest/gtest.h>
 

@@ -2,6 +2,8 @@
 #pragma once
 
 #include <memory>
+#include <set>
+#include <string_view>
 #include <vector>
 
 #include "backend/gpu/memory/gpu_memory.hpp"
@@ -25,13 +27,23 @@ std::unique_ptr<GpuMemory> registered_memory(std::shared_ptr<GpuContext> context
 
 /// Placement::bound: the system is asked to keep the pages at the endpoint's device (a preferred location; a host
 /// location is also mapped into the GPUs). Placement::first_touch: the toucher decides and pages move as they are used.
-/// Either may be given more advice (advice.hpp). Nothing is prefetched. All that exists beside a GPU is together never
+/// Either may be given more advice. Nothing is prefetched. All that exists beside a GPU is together never
 /// more than that GPU has free, so that eviction is not measured by accident.
 std::unique_ptr<GpuMemory> managed_memory(std::shared_ptr<GpuContext> context);
 inline gpuError_t allocate_managed(void** at, const AllocationRequest& request) {
   return gpuMallocManaged(at, request.bytes, gpuMemAttachGlobal);
 }
 inline constexpr RuntimeCalls managed_calls{allocate_managed, free_plain};
+
+/// What an endpoint asks the driver to expect of managed memory.
+enum class Advice {
+  preferred_location,  ///< the pages are to stay at the endpoint's device
+  accessed_by,         ///< every processor maps the pages where they are, rather than fault and fetch them
+  read_mostly,         ///< hardly ever written: readers may hold copies
+  coarse_grained,      ///< AMD: coherent at the ends of kernels only
+};
+/// "read-mostly+accessed-by" -> the two; nothing of an empty text. Throws Error{bad_input} for an unknown word.
+[[nodiscard]] std::set<Advice> parse_advice(std::string_view text);
 
 /// Memory of one GPU out of its default pool. Peers reach it through the pool's own access list, which follows their
 /// peer access to the device.

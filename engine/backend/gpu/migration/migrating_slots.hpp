@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "backend/gpu/context.hpp"
-#include "backend/gpu/memory/advice.hpp"
+#include "backend/gpu/memory/memories.hpp"
 #include "base/units.hpp"
 #include "model/copy_check.hpp"
 #include "model/method.hpp"
