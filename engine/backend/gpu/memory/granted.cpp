@@ -1,4 +1,5 @@
-// Physical memory of a GPU, mapped behind addresses of its own.
+// Memory of a GPU that peers reach by an access list of its own: out of the default pool, in stream order, or physical
+// memory mapped behind addresses of its own.
 #include "backend/gpu/memory/memories.hpp"
 
 #include <optional>
@@ -11,12 +12,6 @@
 namespace linkscope::gpu {
 namespace {
 
-/// The driver's answer, and the call that it answered.
-struct MappingAnswer {
-  gpuError_t status;
-  const char* call;
-};
-
 gpuMemAccessDesc access_of(int accessor, PeerAccess wanted) {
   gpuMemAccessDesc access{};
   access.location.type = gpuMemLocationTypeDevice;
@@ -24,6 +19,67 @@ gpuMemAccessDesc access_of(int accessor, PeerAccess wanted) {
   access.flags = wanted == PeerAccess::on ? gpuMemAccessFlagsProtReadWrite : gpuMemAccessFlagsProtNone;
   return access;
 }
+
+gpuError_t take_from_pool(void** at, const AllocationRequest& request) {
+  return gpuMallocAsync(at, request.bytes, request.stream);
+}
+gpuError_t free_to_pool(void* at, const AllocationRequest& request) {
+  return gpuFreeAsync(at, request.stream);
+}
+
+class PoolMemory final : public GpuMemory {
+ public:
+  explicit PoolMemory(std::shared_ptr<GpuContext> context)
+      : GpuMemory(std::move(context),
+                  {"pool", "a GPU's memory from its stream-ordered pool (cudaMallocAsync, hipMallocAsync)",
+                   pool_traits}) {}
+
+  [[nodiscard]] Support available() const override {
+    if (const Support has_gpu = GpuMemory::available(); !has_gpu) return has_gpu;
+    for (int device = 0; device < context().device_count(); ++device) {
+      if (context().device(device).pools) return Support::yes();
+    }
+    return Support::no("no GPU here allocates in stream order (memoryPoolsSupported is 0)");
+  }
+  [[nodiscard]] Support supports(const Endpoint& where) const override {
+    if (const Support lies = lies_on_gpu(where); !lies) return lies;
+    if (context().device(where.device.index).pools) return Support::yes();
+    return Support::no(where.device.text() +
+                       " does not allocate in stream order (memoryPoolsSupported is 0)");
+  }
+  [[nodiscard]] std::optional<RuntimeCalls> runtime_calls(DeviceKind where) const override {
+    if (where != DeviceKind::gpu) return std::nullopt;
+    return RuntimeCalls{take_from_pool, free_to_pool};
+  }
+  [[nodiscard]] std::unique_ptr<Buffer> allocate(const Endpoint& where, Bytes bytes) const override {
+    const int device = where.device.index;
+    const gpuStream_t stream = context().service_stream(device);
+    context().spare_managed(device, bytes);
+    void* memory = nullptr;
+    LINKSCOPE_CHECK(gpuMallocAsync(&memory, bytes, stream));
+    LINKSCOPE_CHECK(gpuStreamSynchronize(stream));
+    // Synchronised, so that what is freed is the device's again before anything else is asked for.
+    const auto give_back = [holder = shared_context(), device, stream](std::byte* address) {
+      static_cast<void>(gpuSetDevice(device));
+      static_cast<void>(gpuFreeAsync(address, stream));
+      static_cast<void>(gpuStreamSynchronize(stream));
+    };
+    auto buffer = device_buffer(where, bytes, static_cast<std::byte*>(memory), give_back);
+    context().peers().grant_once(device, [device](int accessor, PeerAccess wanted) {
+      gpuMemPool_t pool = nullptr;
+      LINKSCOPE_CHECK(gpuDeviceGetDefaultMemPool(&pool, device));
+      const gpuMemAccessDesc access = access_of(accessor, wanted);
+      LINKSCOPE_CHECK(gpuMemPoolSetAccess(pool, &access, 1));
+    });
+    return buffer;
+  }
+};
+
+/// The driver's answer, and the call that it answered.
+struct MappingAnswer {
+  gpuError_t status;
+  const char* call;
+};
 
 MappingAnswer back_range(void* at, const AllocationRequest& request) {
   vendor::VirtualHandle handle{};
@@ -133,8 +189,8 @@ class VmmMemory final : public GpuMemory {
     Bytes unit = 1;
     if (const Support has = granularity(device, unit); !has) throw Error(Fault::unsupported, has.reason());
     context().spare_managed(device, bytes);
-    auto mapping = std::make_shared<Mapping>(
-        context(), AllocationRequest{device, (bytes + unit - 1) / unit * unit, nullptr, 0});
+    auto mapping =
+        std::make_shared<Mapping>(context(), AllocationRequest{device, round_up(bytes, unit), nullptr, 0});
     std::byte* address = mapping->address();
     return device_buffer(where, bytes, address,
                          [mapping = std::move(mapping)](std::byte*) mutable { mapping.reset(); });
@@ -142,6 +198,10 @@ class VmmMemory final : public GpuMemory {
 };
 
 }  // namespace
+
+std::unique_ptr<GpuMemory> pool_memory(std::shared_ptr<GpuContext> context) {
+  return std::make_unique<PoolMemory>(std::move(context));
+}
 
 std::unique_ptr<GpuMemory> vmm_memory(std::shared_ptr<GpuContext> context) {
   return std::make_unique<VmmMemory>(std::move(context));
