@@ -1,5 +1,6 @@
 #include "backend/gpu/memory/runtime_allocation.hpp"
 
+#include <cstdlib>
 #include <utility>
 
 #include "backend/gpu/context.hpp"
@@ -8,10 +9,10 @@
 namespace linkscope::gpu {
 namespace {
 
-Bytes whole_units(GpuContext& context, int device, const RuntimeCalls& calls, Bytes bytes) {
-  if (calls.unit == nullptr) return bytes;
-  context.use(device);
-  return round_up(bytes, calls.unit(device));
+/// The request for `bytes` in whole units. The device is current.
+AllocationRequest request_for(const RuntimeCalls& calls, int device, Bytes bytes, gpuStream_t stream) {
+  const Bytes whole = calls.unit == nullptr ? bytes : round_up(bytes, calls.unit(device));
+  return {device, whole, stream, calls.host_flags};
 }
 
 class RuntimeAllocation final : public host::Allocation {
@@ -21,8 +22,7 @@ class RuntimeAllocation final : public host::Allocation {
       : context_(std::move(context)),
         calls_(calls),
         memory_(std::move(memory)),
-        request_{device, whole_units(*context_, device, calls, bytes), context_->service_stream(device),
-                 calls.host_flags},
+        request_(request_for(calls, device, bytes, context_->service_stream(device))),
         keeps_(keeps),
         room_(std::move(room)) {}
   ~RuntimeAllocation() override { static_cast<void>(gpuStreamSynchronize(request_.stream)); }
@@ -73,6 +73,52 @@ std::unique_ptr<host::Allocation> allocate_by_runtime(std::shared_ptr<GpuContext
                                                       std::unique_ptr<const ManagedRoom> room) {
   return std::make_unique<RuntimeAllocation>(std::move(context), device, calls, std::move(memory), bytes,
                                              keeps, std::move(room));
+}
+
+MessageMemory::~MessageMemory() {
+  for (const auto& [at, request] : taken_) {
+    if (calls_) {
+      static_cast<void>(calls_->give_back(at, request));
+    } else {
+      std::free(at);
+    }
+  }
+  static_cast<void>(gpuGetLastError());
+}
+
+std::byte* MessageMemory::take(Bytes bytes) {
+  void* at = nullptr;
+  AllocationRequest request{device_, bytes, stream_, 0};
+  if (calls_) {
+    request = request_for(*calls_, device_, bytes, stream_);
+    const gpuError_t status = calls_->take(&at, request);
+    if (status != gpuSuccess)
+      throw runtime_failure(static_cast<int>(status),
+                            format_bytes(request.bytes) + " of " + where_.memory + " memory");
+  } else if (where_.traits.is_private() && !where_.traits.huge_pages) {
+    at = std::malloc(bytes);
+    if (at == nullptr)
+      throw Error(Fault::no_memory, format_bytes(bytes) + " of " + where_.memory + " memory");
+  } else {
+    throw Error(Fault::unsupported, where_.memory + " memory is not allocated message by message");
+  }
+  auto* const address = static_cast<std::byte*>(at);
+  taken_.insert_or_assign(address, request);
+  return address;
+}
+
+void MessageMemory::give_back(std::byte* at) {
+  const auto found = taken_.find(at);
+  if (found == taken_.end()) throw Error(Fault::broken, "room for a message is given back that nobody took");
+  const AllocationRequest request = found->second;
+  taken_.erase(found);
+  if (!calls_) {
+    std::free(at);
+    return;
+  }
+  const gpuError_t status = calls_->give_back(at, request);
+  if (status != gpuSuccess)
+    throw runtime_failure(static_cast<int>(status), where_.memory + " memory given back");
 }
 
 Error runtime_failure(int code, const std::string& what) {

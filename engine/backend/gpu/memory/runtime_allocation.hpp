@@ -1,8 +1,11 @@
-// RuntimeAllocation: blocks taken and given back by a memory's calls of the runtime.
+// What a memory's calls of the runtime take and give back: blocks whose calls are timed, and messages.
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
+#include <unordered_map>
+#include <utility>
 
 #include "backend/gpu/context.hpp"
 #include "backend/gpu/memory/gpu_memory.hpp"
@@ -23,6 +26,30 @@ enum class PoolKeeps {
 [[nodiscard]] std::unique_ptr<host::Allocation> allocate_by_runtime(
     std::shared_ptr<GpuContext> context, int device, const RuntimeCalls& calls, std::string memory,
     Bytes bytes, PoolKeeps keeps, std::unique_ptr<const ManagedRoom> room = {});
+
+/// Room for messages, taken and given back by the call that an application makes for that memory: malloc and free for
+/// the system's pages, else the runtime's. Its destructor frees what was not given back.
+class MessageMemory {
+ public:
+  /// `calls`: the memory's, where it has any. `stream`: for calls that allocate in stream order.
+  MessageMemory(Endpoint where, int device, const std::optional<RuntimeCalls>& calls, gpuStream_t stream)
+      : where_(std::move(where)), device_(device), calls_(calls), stream_(stream) {}
+  ~MessageMemory();
+  MessageMemory(const MessageMemory&) = delete;
+  MessageMemory& operator=(const MessageMemory&) = delete;
+
+  /// The device is current. Throws Error{no_memory}, and Error{unsupported} for memory without calls.
+  [[nodiscard]] std::byte* take(Bytes bytes);
+  void give_back(std::byte* at);
+
+ private:
+  Endpoint where_;
+  int device_;
+  std::optional<RuntimeCalls> calls_;
+  gpuStream_t stream_;
+  std::unordered_map<std::byte*, AllocationRequest> taken_;
+};
+
 /// The error of a runtime's code where `what` was asked for: Fault::no_memory or Fault::broken.
 [[nodiscard]] Error runtime_failure(int code, const std::string& what);
 

@@ -12,7 +12,6 @@
 #include "backend/gpu/context.hpp"
 #include "backend/gpu/memory/device_words.hpp"
 #include "backend/gpu/memory/runtime_allocation.hpp"
-#include "backend/gpu/packing/message_memory.hpp"
 #include "backend/gpu/streams.hpp"
 #include "model/packer.hpp"
 
