@@ -88,7 +88,7 @@ std::unique_ptr<Buffer> GpuMemory::device_buffer(const Endpoint& where, Bytes by
 
 void touch_from(GpuContext& context, std::byte* address, Bytes bytes, const DeviceId& toucher) {
   if (toucher.kind == DeviceKind::numa) {
-    context.host().workers(toucher.index).share_pinned(bytes, [address](Bytes offset, Bytes length) {
+    context.share_on_node(toucher.index, bytes, [address](Bytes offset, Bytes length) {
       std::memset(address + offset, poison_byte, length);
     });
     return;

@@ -10,7 +10,7 @@
 #include "backend/gpu/latency/ring_order.hpp"
 #include "backend/gpu/memory/device_words.hpp"
 #include "backend/gpu/methods.hpp"
-#include "backend/gpu/migration/migrating_transfer.hpp"
+#include "backend/gpu/migration/migrating_slots.hpp"
 #include "backend/gpu/transfer.hpp"
 #include "backend/gpu/vendor/check.hpp"
 #include "backend/host/host_transfer.hpp"

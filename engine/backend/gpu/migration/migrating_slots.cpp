@@ -6,7 +6,6 @@
 
 #include "backend/gpu/context.hpp"
 #include "backend/gpu/copy/slot_runs.hpp"
-#include "backend/gpu/migration/migrating_transfer.hpp"
 #include "backend/gpu/vendor/check.hpp"
 #include "backend/host/context.hpp"
 #include "backend/host/memory_room.hpp"
@@ -61,11 +60,6 @@ Support can_touch(GpuContext& context, const Flow& flow, std::int64_t threads) {
   if (threads <= cpus) return Support::yes();
   return Support::no(flow.executor.text() + " has " + std::to_string(cpus) + " CPUs, not " +
                      std::to_string(threads));
-}
-
-void share_among_cpus(const GpuContext& context, int node, Bytes length,
-                      const std::function<void(Bytes offset, Bytes length)>& piece) {
-  context.host().workers(node).share_pinned(length, piece);
 }
 
 void migrate(GpuContext& context, std::byte* address, Bytes bytes, const DeviceId& home) {

@@ -12,7 +12,7 @@
 #include "backend/gpu/context.hpp"
 #include "backend/gpu/memory/device_words.hpp"
 #include "backend/gpu/methods.hpp"
-#include "backend/gpu/migration/migrating_transfer.hpp"
+#include "backend/gpu/migration/migrating_slots.hpp"
 #include "backend/gpu/transfer.hpp"
 #include "backend/gpu/vendor/check.hpp"
 #include "backend/host/host_transfer.hpp"
@@ -112,7 +112,7 @@ std::optional<Mismatch> FaultedPages::compare_written(std::uint64_t slot) const 
   const auto* const words = reinterpret_cast<const std::uint64_t*>(at(slot));
   const std::uint64_t step = touch_.step / word_bytes;
   std::atomic<std::uint64_t> first_bad{touch_.bytes / word_bytes};
-  share_among_cpus(*context_, node_, touch_.bytes, [&](Bytes from, Bytes length) {
+  context_->share_on_node(node_, touch_.bytes, [&](Bytes from, Bytes length) {
     const std::uint64_t end = (from + length + word_bytes - 1) / word_bytes;
     for (std::uint64_t i = (from + word_bytes - 1) / word_bytes; i < end; ++i) {
       if (words[i] == (i % step == 0 ? touched_word(seed, i) : pattern_word(seed, i))) continue;

@@ -4,7 +4,7 @@
 #include "backend/gpu/context.hpp"
 #include "backend/gpu/copy/copy_path.hpp"
 #include "backend/gpu/methods.hpp"
-#include "backend/gpu/migration/migrating_transfer.hpp"
+#include "backend/gpu/migration/migrating_slots.hpp"
 #include "backend/gpu/transfer.hpp"
 #include "backend/gpu/vendor/check.hpp"
 
