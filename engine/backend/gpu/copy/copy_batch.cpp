@@ -142,7 +142,8 @@ Method copy_batch(const std::shared_ptr<GpuContext>& context) {
   return region_row(
       context,
       {"copy-batch", "copies many buffers by one call (cudaMemcpyBatchAsync), a call each, or a kernel"},
-      with_grid({peer_access, buffers, batch_api}), &batch_of, &can_batch, &make_batch);
+      parameters_of(plain_grid_numbers, {peer_access, buffers, batch_api}), &batch_of, &can_batch,
+      &make_batch);
 }
 
 }  // namespace linkscope::gpu

@@ -93,10 +93,8 @@ AccessPattern AccessPattern::of(const Flow& flow, unsigned warp_size) {
 
 Method access_method(const std::shared_ptr<GpuContext>& gpus, const MethodSpec& spec, Ends ends,
                      CompleteWork dense) {
-  std::vector<Parameter> parameters = parameters_of(sweep_numbers);
-  parameters.insert(parameters.end(), {width, stride, chunk, fill});
   Method row = stream_row(
-      gpus, spec, std::move(parameters),
+      gpus, spec, parameters_of(sweep_numbers, {width, stride, chunk, fill}),
       [ends](GpuContext& context, const Flow& flow) { return takes(context, flow, ends); },
       [dense](const std::shared_ptr<GpuContext>& context, const Flow& flow, const Arenas& arenas) {
         return make_access(context, flow, arenas, dense);

@@ -323,14 +323,13 @@ AtomicWork AtomicWork::of(const Flow& flow) {
 }
 
 Method kernel_atomic(const std::shared_ptr<GpuContext>& gpus) {
-  std::vector<Parameter> parameters = parameters_of(atomic_numbers);
-  parameters.insert(parameters.end(),
-                    {operation_parameter, width_parameter, addresses_parameter, scope_parameter});
   Method row = stream_row(
       gpus,
       {"kernel-atomic", "adds, exchanges or compares and swaps atomically by a kernel, checked by exact sums",
        Quantity::bandwidth, kernel_traits},
-      std::move(parameters), &takes_atomics, &make_atomics);
+      parameters_of(atomic_numbers,
+                    {operation_parameter, width_parameter, addresses_parameter, scope_parameter}),
+      &takes_atomics, &make_atomics);
   row.footprint = [](const Flow& flow) { return AtomicWork::of(flow).span(); };
   // Named addresses are the words that the flow is about.
   row.rotation_bytes = [rotates = row.rotation_bytes](const Flow& flow) {

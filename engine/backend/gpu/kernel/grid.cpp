@@ -52,9 +52,10 @@ Grid fitted(Grid grid, Bytes bytes) {
 
 }  // namespace
 
-std::vector<Parameter> parameters_of(GridNumbers numbers) {
+std::vector<Parameter> parameters_of(GridNumbers numbers, std::initializer_list<Parameter> others) {
   std::vector<Parameter> all;
   for (const GridNumber& one : numbers) all.push_back(one.parameter);
+  all.insert(all.end(), others);
   return all;
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <initializer_list>
 #include <optional>
 #include <span>
 #include <utility>
@@ -50,8 +51,8 @@ inline constexpr Parameter threads_parameter =
 inline constexpr GridNumber plain_grid_numbers[] = {{blocks_parameter, &Grid::blocks},
                                                     {threads_parameter, &Grid::threads, 128}};
 
-/// The parameters that fix these numbers.
-std::vector<Parameter> parameters_of(GridNumbers numbers);
+/// The parameters that fix these numbers, and `others` behind them.
+std::vector<Parameter> parameters_of(GridNumbers numbers, std::initializer_list<Parameter> others = {});
 /// `first` with those of `numbers` that a flow names; nothing where it names none. Throws Error{bad_input} for one that
 /// is out of its range.
 std::optional<Grid> fixed_grid(GridNumbers numbers, const Grid& first, const Parameters& parameters);

@@ -210,12 +210,10 @@ std::unique_ptr<Transfer> make_stream(const std::shared_ptr<GpuContext>& gpus, c
 }  // namespace
 
 Method stream(const std::shared_ptr<GpuContext>& gpus) {
-  std::vector<Parameter> parameters = parameters_of(sweep_numbers);
-  parameters.push_back(operation_parameter);
   Method row = stream_row(gpus,
                           {"stream", "STREAM's copy, scale, add and triad on arrays of doubles, by a kernel",
                            Quantity::bandwidth, kernel_traits},
-                          std::move(parameters), &takes_stream, &make_stream);
+                          parameters_of(sweep_numbers, {operation_parameter}), &takes_stream, &make_stream);
   row.footprint = &stream_footprint;
   return row;
 }

@@ -5,7 +5,6 @@
 #include <string>
 
 #include "backend/gpu/memory/device_words.hpp"
-#include "backend/gpu/region/region_kernels.hpp"
 #include "backend/gpu/region/region_transfer.hpp"
 #include "backend/gpu/vendor/check.hpp"
 #include "base/error.hpp"

@@ -1,4 +1,4 @@
-#include "backend/gpu/region/region_kernels.hpp"
+#include "backend/gpu/region/region_transfer.hpp"
 
 #include <bit>
 

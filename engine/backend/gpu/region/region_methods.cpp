@@ -7,7 +7,6 @@
 #include "backend/gpu/graph/forms.hpp"
 #include "backend/gpu/memory/device_words.hpp"
 #include "backend/gpu/methods.hpp"
-#include "backend/gpu/region/region_kernels.hpp"
 #include "backend/gpu/region/region_transfer.hpp"
 #include "backend/gpu/streams.hpp"
 #include "backend/gpu/vendor/check.hpp"
@@ -269,8 +268,8 @@ Method kernel_strided(const std::shared_ptr<GpuContext>& context) {
   return region_row(context,
                     {"kernel-strided", "copies a region by a kernel, straight from strided to strided memory",
                      Quantity::bandwidth, kernel_traits},
-                    with_grid({region_shape, region_container}), &region_of, &can_copy_by_kernel,
-                    &make_by_kernel);
+                    parameters_of(plain_grid_numbers, {region_shape, region_container}), &region_of,
+                    &can_copy_by_kernel, &make_by_kernel);
 }
 
 }  // namespace linkscope::gpu

@@ -3,7 +3,6 @@
 
 #include <utility>
 
-#include "backend/gpu/region/region_kernels.hpp"
 #include "backend/gpu/vendor/check.hpp"
 
 namespace linkscope::gpu {
@@ -88,11 +87,6 @@ void DriverRegionTransfer::run_once() {
   const gpuStream_t stream = context().service_stream(device());
   refusal_is_no_support(*arenas().source, *arenas().destination, [&] { run(stream, 0, 1); });
   LINKSCOPE_CHECK(gpuStreamSynchronize(stream));
-}
-
-std::vector<Parameter> with_grid(std::vector<Parameter> parameters) {
-  for (const GridNumber& one : plain_grid_numbers) parameters.push_back(one.parameter);
-  return parameters;
 }
 
 std::vector<Grid> region_grids(const GpuProperties& device, const Parameters& parameters) {

@@ -1,8 +1,9 @@
-// RegionTransfer: what the methods that move a region have in common.
+// RegionTransfer: what the methods that move a region have in common; the kernels that copy and check regions.
 #pragma once
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -29,6 +30,23 @@ namespace linkscope::gpu {
 /// Error{bad_input} unless both arenas hold their slots, and these do not overlap.
 [[nodiscard]] std::unique_ptr<Check> region_check(const std::shared_ptr<GpuContext>& context, int executor,
                                                   const Arenas& arenas, const Region& region);
+
+/// The copy's registers are kept so few that a block may have so many threads.
+inline constexpr unsigned most_region_threads = 1024;
+
+/// Launches the copy of `sweep`'s slots, round and round, as one kernel. `from` and `to` have equal widths, rows and
+/// planes; the sweep's own bytes and vectors are not looked at. Threads move as many bytes at a time as every row's
+/// start and width allow, 16 at most; narrow rows share a warp.
+void launch_region_copy(gpuStream_t stream, const Sweep& sweep, const Region& from, const Region& to,
+                        const Grid& grid);
+/// Every kernel that launch_region_copy can launch. They are loaded before a gate closes.
+std::vector<const void*> region_copy_kernels();
+
+/// The smallest offset in `window` at which a byte of the region is not the pattern of `seed`, or one between them is not
+/// poison. The window holds the bytes [first, first + length) of an allocation with `region` at its start. `first` is a
+/// multiple of 8 and `window` aligned to 8; `device` reaches it.
+std::optional<Bytes> compare_region(GpuContext& context, int device, const std::byte* window, Bytes first,
+                                    Bytes length, const Region& region, std::uint64_t seed);
 
 /// Moves one region per slot.
 class RegionTransfer : public GpuTransfer {
@@ -88,8 +106,6 @@ class DriverRegionTransfer : public RegionTransfer {
   LeadIn lead_in_;
 };
 
-/// Adds the parameters by which a plan fixes a grid of plain_grid_numbers.
-[[nodiscard]] std::vector<Parameter> with_grid(std::vector<Parameter> parameters);
 /// Grids of plain_grid_numbers worth trying on `device`, best guess first; parameters fix one instead. Throws
 /// Error{bad_input} for what is no grid.
 std::vector<Grid> region_grids(const GpuProperties& device, const Parameters& parameters);
