@@ -6,7 +6,7 @@
 
 #include "backend/gpu/context.hpp"
 #include "backend/gpu/gate/gpu_gate.hpp"
-#include "backend/gpu/multi_gpu_work.hpp"
+#include "backend/gpu/streams.hpp"
 #include "backend/gpu/transfer.hpp"
 #include "backend/gpu/vendor/check.hpp"
 #include "open_gpus.hpp"

@@ -1,10 +1,12 @@
 #include "backend/gpu/streams.hpp"
 
 #include <cstring>
+#include <thread>
 
 #include "backend/gpu/context.hpp"
 #include "backend/gpu/vendor/check.hpp"
 #include "base/error.hpp"
+#include "base/steady_clock.hpp"
 
 namespace linkscope::gpu {
 
@@ -56,6 +58,40 @@ void StreamEvent::record(gpuStream_t stream) const { LINKSCOPE_CHECK(gpuEventRec
 
 void StreamEvent::hold_back(gpuStream_t stream) const {
   LINKSCOPE_CHECK(gpuStreamWaitEvent(stream, event_, 0));
+}
+
+bool is_idle(gpuStream_t stream) {
+  const gpuError_t state = gpuStreamQuery(stream);
+  if (state == gpuErrorNotReady) {
+    static_cast<void>(gpuGetLastError());  // "not ready" is kept as if it were an error
+    return false;
+  }
+  check(state, "gpuStreamQuery");
+  return true;
+}
+
+std::vector<Seconds> wait_for(const MultiGpuWork& shared_work, const std::vector<DeviceStream>& streams) {
+  std::vector<Seconds> idle_since(streams.size(), 0);
+  std::size_t busy = streams.size();
+  while (busy > 0) {
+    for (std::size_t i = 0; i < streams.size(); ++i) {
+      if (idle_since[i] != 0 || !is_idle(streams[i].stream)) continue;
+      idle_since[i] = steady_seconds();
+      --busy;
+    }
+    if (busy == 0) break;
+    shared_work.watch();
+    std::this_thread::yield();
+  }
+  return idle_since;
+}
+
+void drain(const std::vector<DeviceStream>& streams) noexcept {
+  for (const DeviceStream& share : streams) {
+    static_cast<void>(gpuSetDevice(share.device));
+    static_cast<void>(gpuStreamSynchronize(share.stream));
+    static_cast<void>(gpuGetLastError());
+  }
 }
 
 }  // namespace linkscope::gpu

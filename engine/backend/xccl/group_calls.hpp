@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "backend/gpu/graph/recorded_graph.hpp"
-#include "backend/gpu/multi_gpu_work.hpp"
+#include "backend/gpu/streams.hpp"
 #include "backend/gpu/transfer.hpp"
 #include "backend/xccl/context.hpp"
 #include "model/buffer.hpp"

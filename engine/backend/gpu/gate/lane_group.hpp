@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "backend/gpu/gate/lane.hpp"
-#include "backend/gpu/multi_gpu_work.hpp"
+#include "backend/gpu/streams.hpp"
 #include "backend/gpu/transfer.hpp"
 #include "model/flow.hpp"
 

@@ -117,14 +117,6 @@ void GpuPacker::synchronise() {
   while (!idle()) look_();
 }
 
-bool GpuPacker::idle() {
-  const gpuError_t state = gpuStreamQuery(stream());
-  if (state == gpuSuccess) return true;
-  if (state != gpuErrorNotReady) LINKSCOPE_CHECK(state);
-  static_cast<void>(gpuGetLastError());  // "not ready" is kept as if it were an error
-  return false;
-}
-
 void GpuPacker::move(std::byte* to, const std::byte* from, Bytes bytes) {
   use_device();
   LINKSCOPE_CHECK(gpuMemcpyAsync(to, from, bytes, gpuMemcpyDefault, stream()));

@@ -35,7 +35,7 @@ class GpuPacker final : public Packer {
 
   void copy(const std::vector<PackedRows>& rows) override;
   void synchronise() override;
-  [[nodiscard]] bool idle() override;
+  [[nodiscard]] bool idle() override { return is_idle(stream()); }
   void move(std::byte* to, const std::byte* from, Bytes bytes) override;
   void fill(const GridBox& box, std::uint64_t seed) override;
   void poison(const GridBox& box) override;
