@@ -53,9 +53,7 @@ Method direct_collective(const DirectAssembler& assembler) {
   row.parameters.insert(row.parameters.end(),
                         {parameter::form, parameter::recorded, parameter::algorithm, parameter::blocks,
                          parameter::threads, parameter::chunk, parameter::dependent_launch});
-  row.available = [gpus = assembler.gpus] {
-    return gpus->device_count() > 0 ? Support::yes() : Support::no(gpus->problem());
-  };
+  row.available = [gpus = assembler.gpus] { return gpus->available(); };
   row.supports = supports;
   row.quantity_of = [](const Flow& flow) {
     const auto kind = flow.parameters.choice<CollectiveKind>(collective_kind);

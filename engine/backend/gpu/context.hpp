@@ -98,6 +98,10 @@ class GpuContext {
   [[nodiscard]] host::HostContext& host() const { return *host_; }
   [[nodiscard]] const std::shared_ptr<host::HostContext>& shared_host() const { return host_; }
 
+  /// Yes where there is a GPU.
+  [[nodiscard]] Support available() const {
+    return devices_.empty() ? Support::no(problem_) : Support::yes();
+  }
   /// Yes where `id` is a GPU of this machine.
   [[nodiscard]] Support has(const DeviceId& id) const;
   [[nodiscard]] Peers& peers() { return peers_; }

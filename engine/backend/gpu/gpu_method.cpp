@@ -72,9 +72,7 @@ Method gpu_row(const std::shared_ptr<GpuContext>& context, const MethodSpec& spe
   Method row;
   row.spec = spec;
   row.parameters = std::move(parameters);
-  row.available = [context] {
-    return context->device_count() > 0 ? Support::yes() : Support::no(context->problem());
-  };
+  row.available = [context] { return context->available(); };
   row.supports = [context, supports = std::move(supports)](const Flow& flow) {
     return supports(*context, flow);
   };

@@ -20,7 +20,7 @@ XcclContext::XcclContext(std::shared_ptr<gpu::GpuContext> gpus, Search search)
 
 Support XcclContext::available() const {
   if (!library_->problem().empty()) return Support::no(library_->problem());
-  return gpus_->device_count() > 0 ? Support::yes() : Support::no(gpus_->problem());
+  return gpus_->available();
 }
 
 std::map<std::string, std::string> XcclContext::versions() const {

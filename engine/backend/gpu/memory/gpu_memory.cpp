@@ -49,9 +49,7 @@ class MemoryPolicy {
 
 }  // namespace
 
-Support GpuMemory::available() const {
-  return context_->device_count() > 0 ? Support::yes() : Support::no(context_->problem());
-}
+Support GpuMemory::available() const { return context_->available(); }
 
 Support GpuMemory::lies_on_gpu(const Endpoint& where) const {
   if (const Support held = context_->has(where.device); !held) return held;
