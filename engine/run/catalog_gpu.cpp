@@ -12,7 +12,6 @@
 #include "backend/host/backend.hpp"
 #include "backend/host/page_mapping.hpp"
 #include "backend/xccl/context.hpp"
-#include "backend/xccl/methods.hpp"
 #include "collective/direct_collective.hpp"
 #include "workload/methods.hpp"
 

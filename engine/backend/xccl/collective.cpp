@@ -6,7 +6,6 @@
 #include <vector>
 
 #include "backend/xccl/group_calls.hpp"
-#include "backend/xccl/methods.hpp"
 #include "base/error.hpp"
 #include "model/collective.hpp"
 #include "model/collective_check.hpp"

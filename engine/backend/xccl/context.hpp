@@ -1,4 +1,4 @@
-// XcclContext: the library in this process, and what its methods share.
+// XcclContext: the library in this process, and what its methods share; these methods, and the memory that it allocates.
 #pragma once
 
 #include <map>
@@ -6,10 +6,12 @@
 #include <string>
 
 #include "backend/gpu/context.hpp"
+#include "backend/gpu/memory/gpu_memory.hpp"
 #include "backend/xccl/communicator.hpp"
 #include "backend/xccl/library.hpp"
 #include "base/error.hpp"
 #include "model/flow.hpp"
+#include "model/method.hpp"
 
 namespace linkscope::xccl {
 
@@ -39,5 +41,13 @@ class XcclContext {
   Communicators communicators_;
   std::map<Role, std::weak_ptr<GroupCalls>> taking_messages_;
 };
+
+/// xccl: messages from GPU to GPU by send and receive. A flow is two parts, both timed: the source's send and the
+/// destination's receive.
+[[nodiscard]] Method xccl_message(const std::shared_ptr<XcclContext>& context);
+/// xccl-collective. Members are GPUs of one process or of several, each with its memory.
+[[nodiscard]] Method xccl_collective(const std::shared_ptr<XcclContext>& context);
+/// xccl: memory of one GPU from ncclMemAlloc.
+[[nodiscard]] std::unique_ptr<gpu::GpuMemory> xccl_memory(std::shared_ptr<XcclContext> context);
 
 }  // namespace linkscope::xccl
