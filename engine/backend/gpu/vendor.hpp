@@ -11,69 +11,52 @@
 
 #include <hip/hip_runtime.h>
 
-#define LINKSCOPE_API(name) hip##name
 #define LINKSCOPE_HIP 1
-
-// Names that differ by more than their prefix.
-#define gpuDeviceProp_t hipDeviceProp_t
-#define gpuHostAlloc hipHostMalloc
-#define gpuHostAllocPortable hipHostMallocPortable
-#define gpuHostAllocMapped hipHostMallocMapped
-#define gpuHostAllocWriteCombined hipHostMallocWriteCombined
-#define gpuFreeHost hipHostFree
-#define gpuErrorMemoryAllocation hipErrorOutOfMemory
-#define gpuAttributeMultiprocessors hipDeviceAttributeMultiprocessorCount
-#define gpuAttributeAsyncEngines hipDeviceAttributeAsyncEngineCount
-#define gpuAttributeClockRate hipDeviceAttributeClockRate
-#define gpuAttributeMemoryClockRate hipDeviceAttributeMemoryClockRate
-#define gpuAttributeMemoryBusWidth hipDeviceAttributeMemoryBusWidth
-#define gpuAttributeL2Bytes hipDeviceAttributeL2CacheSize
-#define gpuAttributeEcc hipDeviceAttributeEccEnabled
-#define gpuAttributeManagedMemory hipDeviceAttributeManagedMemory
-#define gpuAttributeConcurrentManagedAccess hipDeviceAttributeConcurrentManagedAccess
-#define gpuAttributePageableMemoryAccess hipDeviceAttributePageableMemoryAccess
-#define gpuAttributePageableByHostTables hipDeviceAttributePageableMemoryAccessUsesHostPageTables
-#define gpuAttributeIntegrated hipDeviceAttributeIntegrated
-#define gpuAttributeDirectHostAccess hipDeviceAttributeDirectManagedMemAccessFromHost
-#define gpuAttributeHostNativeAtomics hipDeviceAttributeHostNativeAtomicSupported
-#define gpuAttributeSharedPerBlockOptin hipDeviceAttributeMaxSharedMemoryPerBlock
-#define gpuP2PNativeAtomics hipDevP2PAttrNativeAtomicSupported
-#define gpuAttributeMemoryPools hipDeviceAttributeMemoryPoolsSupported
+#define LINKSCOPE_API(name) hip##name
+#define LINKSCOPE_ATTRIBUTE(name) hipDeviceAttribute##name
+#define LINKSCOPE_EITHER(hip, cuda) hip
 
 #else
 
 #include <cuda.h>
 #include <cuda_runtime.h>
 
-#define LINKSCOPE_API(name) cuda##name
 #define LINKSCOPE_HIP 0
-
-#define gpuDeviceProp_t cudaDeviceProp
-#define gpuHostAlloc cudaHostAlloc
-#define gpuHostAllocPortable cudaHostAllocPortable
-#define gpuHostAllocMapped cudaHostAllocMapped
-#define gpuHostAllocWriteCombined cudaHostAllocWriteCombined
-#define gpuFreeHost cudaFreeHost
-#define gpuErrorMemoryAllocation cudaErrorMemoryAllocation
-#define gpuAttributeMultiprocessors cudaDevAttrMultiProcessorCount
-#define gpuAttributeAsyncEngines cudaDevAttrAsyncEngineCount
-#define gpuAttributeClockRate cudaDevAttrClockRate
-#define gpuAttributeMemoryClockRate cudaDevAttrMemoryClockRate
-#define gpuAttributeMemoryBusWidth cudaDevAttrGlobalMemoryBusWidth
-#define gpuAttributeL2Bytes cudaDevAttrL2CacheSize
-#define gpuAttributeEcc cudaDevAttrEccEnabled
-#define gpuAttributeManagedMemory cudaDevAttrManagedMemory
-#define gpuAttributeConcurrentManagedAccess cudaDevAttrConcurrentManagedAccess
-#define gpuAttributePageableMemoryAccess cudaDevAttrPageableMemoryAccess
-#define gpuAttributePageableByHostTables cudaDevAttrPageableMemoryAccessUsesHostPageTables
-#define gpuAttributeIntegrated cudaDevAttrIntegrated
-#define gpuAttributeDirectHostAccess cudaDevAttrDirectManagedMemAccessFromHost
-#define gpuAttributeHostNativeAtomics cudaDevAttrHostNativeAtomicSupported
-#define gpuAttributeSharedPerBlockOptin cudaDevAttrMaxSharedMemoryPerBlockOptin
-#define gpuP2PNativeAtomics cudaDevP2PAttrNativeAtomicSupported
-#define gpuAttributeMemoryPools cudaDevAttrMemoryPoolsSupported
+#define LINKSCOPE_API(name) cuda##name
+#define LINKSCOPE_ATTRIBUTE(name) cudaDevAttr##name
+#define LINKSCOPE_EITHER(hip, cuda) cuda
 
 #endif
+
+// Names that differ by more than their prefix.
+#define gpuDeviceProp_t LINKSCOPE_EITHER(hipDeviceProp_t, cudaDeviceProp)
+#define gpuHostAlloc LINKSCOPE_EITHER(hipHostMalloc, cudaHostAlloc)
+#define gpuHostAllocPortable LINKSCOPE_EITHER(hipHostMallocPortable, cudaHostAllocPortable)
+#define gpuHostAllocMapped LINKSCOPE_EITHER(hipHostMallocMapped, cudaHostAllocMapped)
+#define gpuHostAllocWriteCombined LINKSCOPE_EITHER(hipHostMallocWriteCombined, cudaHostAllocWriteCombined)
+#define gpuFreeHost LINKSCOPE_EITHER(hipHostFree, cudaFreeHost)
+#define gpuErrorMemoryAllocation LINKSCOPE_EITHER(hipErrorOutOfMemory, cudaErrorMemoryAllocation)
+#define gpuAttributeMultiprocessors \
+  LINKSCOPE_EITHER(hipDeviceAttributeMultiprocessorCount, cudaDevAttrMultiProcessorCount)
+#define gpuAttributeAsyncEngines LINKSCOPE_ATTRIBUTE(AsyncEngineCount)
+#define gpuAttributeClockRate LINKSCOPE_ATTRIBUTE(ClockRate)
+#define gpuAttributeMemoryClockRate LINKSCOPE_ATTRIBUTE(MemoryClockRate)
+#define gpuAttributeMemoryBusWidth \
+  LINKSCOPE_EITHER(hipDeviceAttributeMemoryBusWidth, cudaDevAttrGlobalMemoryBusWidth)
+#define gpuAttributeL2Bytes LINKSCOPE_ATTRIBUTE(L2CacheSize)
+#define gpuAttributeEcc LINKSCOPE_ATTRIBUTE(EccEnabled)
+#define gpuAttributeManagedMemory LINKSCOPE_ATTRIBUTE(ManagedMemory)
+#define gpuAttributeConcurrentManagedAccess LINKSCOPE_ATTRIBUTE(ConcurrentManagedAccess)
+#define gpuAttributePageableMemoryAccess LINKSCOPE_ATTRIBUTE(PageableMemoryAccess)
+#define gpuAttributePageableByHostTables LINKSCOPE_ATTRIBUTE(PageableMemoryAccessUsesHostPageTables)
+#define gpuAttributeIntegrated LINKSCOPE_ATTRIBUTE(Integrated)
+#define gpuAttributeDirectHostAccess LINKSCOPE_ATTRIBUTE(DirectManagedMemAccessFromHost)
+#define gpuAttributeHostNativeAtomics LINKSCOPE_ATTRIBUTE(HostNativeAtomicSupported)
+#define gpuAttributeSharedPerBlockOptin \
+  LINKSCOPE_EITHER(hipDeviceAttributeMaxSharedMemoryPerBlock, cudaDevAttrMaxSharedMemoryPerBlockOptin)
+#define gpuP2PNativeAtomics \
+  LINKSCOPE_EITHER(hipDevP2PAttrNativeAtomicSupported, cudaDevP2PAttrNativeAtomicSupported)
+#define gpuAttributeMemoryPools LINKSCOPE_ATTRIBUTE(MemoryPoolsSupported)
 
 // Names that differ by their prefix alone.
 #define gpuError_t LINKSCOPE_API(Error_t)
