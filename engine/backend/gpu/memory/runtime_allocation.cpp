@@ -5,6 +5,7 @@
 
 #include "backend/gpu/context.hpp"
 #include "backend/gpu/vendor/check.hpp"
+#include "backend/host/allocation.hpp"
 
 namespace linkscope::gpu {
 namespace {

@@ -9,8 +9,11 @@
 
 #include "backend/gpu/context.hpp"
 #include "backend/gpu/memory/gpu_memory.hpp"
-#include "backend/host/allocation.hpp"
 #include "base/units.hpp"
+
+namespace linkscope::host {
+class Allocation;
+}
 
 namespace linkscope::gpu {
 
