@@ -253,6 +253,16 @@ DeviceLimits narrowed(DeviceLimits limits, DependentLaunch dependent) {
   return limits;
 }
 
+/// Returns the most bytes that a grid of add_chunk_grids, or one that parameters fix, can need.
+Bytes chunk_staging(const Chunking& chunking, const Parameters& parameters) {
+  const unsigned blocks = given(parameters, parameter::blocks, most_blocks);
+  const unsigned chunk = given(parameters, parameter::chunk, chunking.most());
+  Bytes bytes = Bytes{std::max(blocks / chunking.blocks_each, 1U)} * chunk;
+  if (!parameters.sets(parameter::blocks) && !parameters.sets(parameter::chunk))
+    bytes = std::min(bytes, chunking.share + chunking.most());  // no worker is without a chunk
+  return std::min(bytes * chunking.places, most_chunk_staging);
+}
+
 }  // namespace
 
 static_assert(packet_threads == peer_threads && packet_threads == chunk_threads);
@@ -312,20 +322,6 @@ std::vector<LaunchChoice> choices_for(const CollectiveShape& shape, const Device
     throw Error(Fault::unsupported, reasons.empty() ? "no algorithm is for this size" : reasons);
   return choices;
 }
-
-namespace {
-
-/// Returns the most bytes that a grid of add_chunk_grids, or one that parameters fix, can need.
-Bytes chunk_staging(const Chunking& chunking, const Parameters& parameters) {
-  const unsigned blocks = given(parameters, parameter::blocks, most_blocks);
-  const unsigned chunk = given(parameters, parameter::chunk, chunking.most());
-  Bytes bytes = Bytes{std::max(blocks / chunking.blocks_each, 1U)} * chunk;
-  if (!parameters.sets(parameter::blocks) && !parameters.sets(parameter::chunk))
-    bytes = std::min(bytes, chunking.share + chunking.most());  // no worker is without a chunk
-  return std::min(bytes * chunking.places, most_chunk_staging);
-}
-
-}  // namespace
 
 Bytes staging_bytes(const CollectiveShape& shape, const Parameters& parameters) {
   const auto named = named_algorithm(parameters);

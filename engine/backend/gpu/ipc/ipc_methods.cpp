@@ -37,21 +37,14 @@ class IdleEnd final : public host::HostTransfer {
   void perform(unsigned /*part*/, std::uint64_t /*first*/, std::uint64_t /*repeats*/) noexcept override {}
 };
 
-/// The other process: lends its memory.
-class ExportedMemory final : public PreparedParts {
- public:
-  ExportedMemory(GpuContext& context, const Flow& flow, const Arenas& arenas)
-      : exported_(IpcExport::of(context, arenas.source != nullptr ? *arenas.source : *arenas.destination,
-                                arenas.rotation)),
-        end_(calling_node(context, far_end(flow).device.index), flow.bytes, arenas) {}
-
-  [[nodiscard]] std::vector<Transfer*> transfers() const override { return {&end_}; }
-  [[nodiscard]] std::string export_handles() override { return exported_.text(); }
-
- private:
-  IpcExport exported_;
-  mutable IdleEnd end_;
-};
+/// The other process's part: it lends its memory.
+std::unique_ptr<PreparedParts> lend(GpuContext& context, const Flow& flow, const Arenas& arenas) {
+  const Buffer& lent = arenas.source != nullptr ? *arenas.source : *arenas.destination;
+  const std::string handle = IpcExport::of(context, lent, arenas.rotation).text();
+  const int node = calling_node(context, far_end(flow).device.index);
+  return std::make_unique<SinglePart>(std::make_unique<IdleEnd>(node, flow.bytes, arenas),
+                                      [handle] { return handle; });
+}
 
 /// The driving process: maps the other's memory and copies.
 class ImportedCopy final : public PreparedParts {
@@ -135,7 +128,7 @@ Method ipc_row(const std::shared_ptr<GpuContext>& context, const MethodSpec& spe
                      const Flow& flow, const std::vector<LocalPart>& own) -> std::unique_ptr<PreparedParts> {
     if (own.empty()) return std::make_unique<PreparedParts>();
     const Arenas& arenas = own.front().arenas;
-    if (own.front().index > 0) return std::make_unique<ExportedMemory>(*context, flow, arenas);
+    if (own.front().index > 0) return lend(*context, flow, arenas);
     return std::make_unique<ImportedCopy>(context, work, mappings, flow, arenas);
   };
   return row;
