@@ -89,12 +89,7 @@ __global__ void __launch_bounds__(most_threads(unroll))
 }
 
 template <Action action, class Element>
-struct AccessKernels {
-  template <unsigned unroll, Access>
-  static auto get() {
-    return &access_kernel<action, Element, unroll>;
-  }
-};
+constexpr auto access_kernels = [](auto unroll, auto) { return &access_kernel<action, Element, unroll>; };
 
 /// Gives what each access must have added to the sum after `transfers` reads from slot 0 on.
 template <class Element>
@@ -149,7 +144,6 @@ class AccessedCheck final : public SweepCheck {
 
 template <Action action, class Element>
 void set_kernels(SweepWork& work, const AccessPattern& pattern) {
-  using Kernels = AccessKernels<action, Element>;
   std::uint64_t* total = nullptr;
   if constexpr (action == Action::read) {
     const auto expected = [&memory = *work.memory, pattern](std::uint64_t seed, std::uint64_t transfers) {
@@ -162,9 +156,9 @@ void set_kernels(SweepWork& work, const AccessPattern& pattern) {
   } else {
     work.check = std::make_unique<AccessedCheck>(work.memory, pattern);
   }
-  work.kernels = all_kernels<Kernels>();
+  work.kernels = all_kernels(access_kernels<action, Element>);
   work.launch = [pattern, total](const SweepLaunch& at) {
-    kernel_for<Kernels>(at.grid)<<<at.blocks(), at.grid.threads, 0, at.stream>>>(
+    kernel_for(access_kernels<action, Element>, at.grid)<<<at.blocks(), at.grid.threads, 0, at.stream>>>(
         at.sweep, pattern, at.seed, reinterpret_cast<Counter*>(total));
   };
 }

@@ -17,17 +17,12 @@ __global__ void __launch_bounds__(most_threads(unroll)) copy_kernel(Sweep sweep)
   });
 }
 
-struct CopyKernels {
-  template <unsigned unroll, Access access>
-  static auto get() {
-    return &copy_kernel<unroll, access>;
-  }
-};
+constexpr auto copy_kernels = [](auto unroll, auto access) { return &copy_kernel<unroll, access>; };
 
 void complete_copy(SweepWork& work, const Flow& flow) {
-  work.kernels = all_kernels<CopyKernels>();
+  work.kernels = all_kernels(copy_kernels);
   work.launch = [](const SweepLaunch& at) {
-    kernel_for<CopyKernels>(at.grid)<<<at.blocks(), at.grid.threads, 0, at.stream>>>(at.sweep);
+    kernel_for(copy_kernels, at.grid)<<<at.blocks(), at.grid.threads, 0, at.stream>>>(at.sweep);
   };
   if (is_local(flow)) work.touched_bytes = 2 * flow.bytes;
 }

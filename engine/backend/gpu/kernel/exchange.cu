@@ -46,12 +46,7 @@ __global__ void __launch_bounds__(most_threads(1)) exchange_in_place_kernel(Swee
   }
 }
 
-struct ExchangeKernels {
-  template <unsigned unroll, Access>
-  static auto get() {
-    return &exchange_kernel<unroll>;
-  }
-};
+constexpr auto exchange_kernels = [](auto unroll, auto) { return &exchange_kernel<unroll>; };
 
 /// What both buffers hold after an exchange: forward pieces of the source's pattern, the rest of the destination's.
 struct CompareExchanged {
@@ -116,14 +111,14 @@ std::unique_ptr<Transfer> make_exchange(const std::shared_ptr<GpuContext>& gpus,
   const bool between_devices = flow.source->device != flow.destination->device;
   SweepWork work = dense_work(gpus, flow, arenas);
   work.check = std::make_unique<ExchangeCheck>(work.memory);
-  work.kernels = all_kernels<ExchangeKernels>();
+  work.kernels = all_kernels(exchange_kernels);
   work.kernels.push_back(reinterpret_cast<const void*>(&exchange_in_place_kernel));
   work.launch = [between_devices](const SweepLaunch& at) {
     const bool a_thread_each = at.grid.blocks * std::uint64_t{at.grid.threads} >= at.sweep.vectors;
     if (between_devices && a_thread_each && at.sweep.slots == 1) {
       exchange_in_place_kernel<<<at.grid.blocks, at.grid.threads, 0, at.stream>>>(at.sweep);
     } else {
-      kernel_for<ExchangeKernels>(at.grid)<<<at.blocks(), at.grid.threads, 0, at.stream>>>(at.sweep);
+      kernel_for(exchange_kernels, at.grid)<<<at.blocks(), at.grid.threads, 0, at.stream>>>(at.sweep);
     }
   };
   if (between_devices && work.grids.all().size() > 1) {

@@ -33,12 +33,7 @@ __global__ void __launch_bounds__(most_threads(unroll)) read_kernel(Sweep sweep,
   add_block(sum, reinterpret_cast<Counter*>(total));
 }
 
-struct ReadKernels {
-  template <unsigned unroll, Access access>
-  static auto get() {
-    return &read_kernel<unroll, access>;
-  }
-};
+constexpr auto read_kernels = [](auto unroll, auto access) { return &read_kernel<unroll, access>; };
 
 /// Gives what each word must have added to read_kernel's sum after `transfers` from slot 0 on.
 struct ExpectedWord {
@@ -65,9 +60,9 @@ void complete_read(SweepWork& work, const Flow& flow) {
         return sum_of(*memory.context, memory.device, words * memory.all.slots,
                       ExpectedWord{memory.all, words, seed, transfers});
       });
-  work.kernels = all_kernels<ReadKernels>();
+  work.kernels = all_kernels(read_kernels);
   work.launch = [total = check->total()](const SweepLaunch& at) {
-    kernel_for<ReadKernels>(at.grid)<<<at.blocks(), at.grid.threads, 0, at.stream>>>(at.sweep, total);
+    kernel_for(read_kernels, at.grid)<<<at.blocks(), at.grid.threads, 0, at.stream>>>(at.sweep, total);
   };
   work.check = std::move(check);
 }

@@ -72,12 +72,8 @@ __global__ void __launch_bounds__(most_threads(unroll)) stream_kernel(Sweep swee
 }
 
 template <Operation operation>
-struct StreamKernels {
-  template <unsigned unroll, Access access>
-  static auto get() {
-    return &stream_kernel<operation, unroll, access>;
-  }
-};
+constexpr auto stream_kernels =
+    [](auto unroll, auto access) { return &stream_kernel<operation, unroll, access>; };
 
 /// The double at `index` of a buffer filled in round `seed`: a whole number below 2^21, so that sums and small
 /// multiples are exact.
@@ -163,10 +159,10 @@ class StreamCheck final : public SweepCheck {
 template <Operation operation>
 void set_operation(SweepWork& work, Bytes second) {
   work.check = std::make_unique<StreamCheck<operation>>(work.memory, second);
-  work.kernels = all_kernels<StreamKernels<operation>>();
+  work.kernels = all_kernels(stream_kernels<operation>);
   work.launch = [second](const SweepLaunch& at) {
-    kernel_for<StreamKernels<operation>>(at.grid)<<<at.blocks(), at.grid.threads, 0, at.stream>>>(at.sweep,
-                                                                                                  second);
+    kernel_for(stream_kernels<operation>, at.grid)<<<at.blocks(), at.grid.threads, 0, at.stream>>>(at.sweep,
+                                                                                                   second);
   };
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <type_traits>
 #include <vector>
 
 #include "backend/gpu/kernel/sweep_transfer.hpp"
@@ -123,36 +124,39 @@ __device__ void copy_vectors(Order order, Vector* destination, const Vector* sou
                                   [](const Vector(&loaded)[1]) { return loaded[0]; });
 }
 
-/// Picks `Kernels::get<unroll, access>()`, a kernel compiled for the grid.
+template <auto value>
+inline constexpr std::integral_constant<decltype(value), value> constant;
+
+/// Picks the kernel compiled for the grid: kernels(unroll, access), both constants.
 template <class Kernels>
-auto kernel_for(const Grid& grid) {
-  const auto with_access = [&]<unsigned unroll>() {
-    return grid.access() == Access::streaming ? Kernels::template get<unroll, Access::streaming>()
-                                              : Kernels::template get<unroll, Access::cached>();
+auto kernel_for(const Kernels& kernels, const Grid& grid) {
+  const auto with_access = [&](auto unroll) {
+    return grid.access() == Access::streaming ? kernels(unroll, constant<Access::streaming>)
+                                              : kernels(unroll, constant<Access::cached>);
   };
   switch (grid.depth) {
     case 12:
-      return with_access.template operator()<12>();
+      return with_access(constant<12U>);
     case 8:
-      return with_access.template operator()<8>();
+      return with_access(constant<8U>);
     case 4:
-      return with_access.template operator()<4>();
+      return with_access(constant<4U>);
     default:
-      return with_access.template operator()<1>();
+      return with_access(constant<1U>);
   }
 }
 
 /// Every kernel that kernel_for can pick, to be loaded beforehand.
 template <class Kernels>
-std::vector<const void*> all_kernels() {
-  std::vector<const void*> kernels;
+std::vector<const void*> all_kernels(const Kernels& kernels) {
+  std::vector<const void*> all;
   for (const unsigned depth : {1U, 4U, 8U, 12U}) {
     for (const unsigned streaming : {0U, 1U}) {
-      kernels.push_back(
-          reinterpret_cast<const void*>(kernel_for<Kernels>({.depth = depth, .streaming = streaming})));
+      all.push_back(
+          reinterpret_cast<const void*>(kernel_for(kernels, {.depth = depth, .streaming = streaming})));
     }
   }
-  return kernels;
+  return all;
 }
 
 }  // namespace linkscope::gpu

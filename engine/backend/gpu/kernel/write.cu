@@ -30,17 +30,12 @@ __global__ void __launch_bounds__(most_threads(unroll)) write_kernel(Sweep sweep
   });
 }
 
-struct WriteKernels {
-  template <unsigned unroll, Access access>
-  static auto get() {
-    return &write_kernel<unroll, access>;
-  }
-};
+constexpr auto write_kernels = [](auto unroll, auto access) { return &write_kernel<unroll, access>; };
 
 void complete_write(SweepWork& work, const Flow& /*flow*/) {
-  work.kernels = all_kernels<WriteKernels>();
+  work.kernels = all_kernels(write_kernels);
   work.launch = [](const SweepLaunch& at) {
-    kernel_for<WriteKernels>(at.grid)<<<at.blocks(), at.grid.threads, 0, at.stream>>>(at.sweep, at.seed);
+    kernel_for(write_kernels, at.grid)<<<at.blocks(), at.grid.threads, 0, at.stream>>>(at.sweep, at.seed);
   };
 }
 
