@@ -4,7 +4,7 @@
 #include <array>
 #include <cstring>
 
-#include "backend/gpu/call/kernels.hpp"
+#include "backend/gpu/call/call_transfer.hpp"
 #include "backend/gpu/context.hpp"
 #include "backend/gpu/graph/counted_graph.hpp"
 #include "backend/gpu/graph/forms.hpp"

@@ -7,7 +7,6 @@
 
 #include "backend/gpu/gpu_method.hpp"
 #include "backend/gpu/kernel/access_pattern.hpp"
-#include "backend/gpu/kernel/atomic_work.hpp"
 #include "backend/gpu/kernel/grid.hpp"
 #include "base/error.hpp"
 

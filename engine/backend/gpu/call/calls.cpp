@@ -3,7 +3,6 @@
 #include <cstring>
 
 #include "backend/gpu/call/call_transfer.hpp"
-#include "backend/gpu/call/kernels.hpp"
 #include "backend/gpu/context.hpp"
 #include "backend/gpu/memory/device_words.hpp"
 #include "backend/gpu/methods.hpp"

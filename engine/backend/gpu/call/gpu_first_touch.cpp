@@ -1,6 +1,5 @@
 // first-touch where a GPU touches, or managed memory is touched.
 #include "backend/gpu/call/call_transfer.hpp"
-#include "backend/gpu/call/kernels.hpp"
 #include "backend/gpu/context.hpp"
 #include "backend/gpu/memory/memories.hpp"
 #include "backend/gpu/memory/runtime_allocation.hpp"

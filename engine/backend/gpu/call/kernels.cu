@@ -1,4 +1,4 @@
-#include "backend/gpu/call/kernels.hpp"
+#include "backend/gpu/call/call_transfer.hpp"
 
 #include <algorithm>
 #include <cstring>

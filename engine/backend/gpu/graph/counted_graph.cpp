@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "backend/gpu/call/kernels.hpp"
+#include "backend/gpu/call/call_transfer.hpp"
 #include "backend/gpu/context.hpp"
 #include "backend/gpu/memory/memories.hpp"
 #include "backend/gpu/vendor/check.hpp"

@@ -1,4 +1,5 @@
-// AccessPattern: narrow, strided and chunked accesses of kernel-read, kernel-write and kernel-copy.
+// AccessPattern: narrow, strided and chunked accesses of kernel-read, kernel-write and kernel-copy. AtomicWork: the
+// operations of kernel-atomic.
 #pragma once
 
 #include <cstdint>
@@ -43,6 +44,25 @@ struct AccessPattern {
     const std::uint64_t lane = element % pitch;
     return element / pitch < units_of_lane(lane);
   }
+};
+
+enum class AtomicOperation { add, exchange, compare_and_swap };
+
+/// Operation i works on word i % addresses.
+struct AtomicWork {
+  AtomicOperation operation = AtomicOperation::add;
+  Bytes width = 4;
+  std::uint64_t count = 1;  ///< operations of one transfer
+  std::uint64_t addresses = 1;
+
+  [[nodiscard]] Bytes span() const { return addresses * width; }
+  /// Operations of one transfer on `word`.
+  [[nodiscard]] constexpr std::uint64_t laps(std::uint64_t word) const {
+    return count / addresses + (word < count % addresses ? 1 : 0);
+  }
+
+  /// Parameters operation, width and addresses. Throws Error{bad_input} for another width than 4 and 8.
+  static AtomicWork of(const Flow& flow);
 };
 
 /// Completes the work of flow with a kernel and its launch, and with a check where the method needs one of its own.

@@ -5,7 +5,7 @@
 
 #include "backend/gpu/gpu_method.hpp"
 #include "backend/gpu/graph/forms.hpp"
-#include "backend/gpu/kernel/atomic_work.hpp"
+#include "backend/gpu/kernel/access_pattern.hpp"
 #include "backend/gpu/kernel/sweep_kernels.hpp"
 #include "backend/gpu/methods.hpp"
 
