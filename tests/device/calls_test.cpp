@@ -6,8 +6,8 @@
 
 #include "backend/gpu/call/call_transfer.hpp"
 #include "backend/gpu/context.hpp"
-#include "backend/gpu/graph/counted_graph.hpp"
 #include "backend/gpu/graph/forms.hpp"
+#include "backend/gpu/graph/graphs.hpp"
 #include "backend/gpu/transfer.hpp"
 #include "backend/host/backend.hpp"
 #include "base/error.hpp"

@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include "backend/gpu/graph/recorded_graph.hpp"
+#include "backend/gpu/graph/graphs.hpp"
 #include "backend/gpu/streams.hpp"
 #include "backend/gpu/transfer.hpp"
 #include "backend/xccl/context.hpp"

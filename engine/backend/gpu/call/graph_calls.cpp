@@ -3,8 +3,7 @@
 
 #include "backend/gpu/call/call_transfer.hpp"
 #include "backend/gpu/context.hpp"
-#include "backend/gpu/graph/counted_graph.hpp"
-#include "backend/gpu/graph/recorded_graph.hpp"
+#include "backend/gpu/graph/graphs.hpp"
 #include "backend/gpu/methods.hpp"
 #include "backend/gpu/vendor/check.hpp"
 #include "backend/host/allocation.hpp"

@@ -1,4 +1,5 @@
-#include "backend/gpu/graph/counted_graph.hpp"
+// Stream capture, and chains of nodes.
+#include "backend/gpu/graph/graphs.hpp"
 
 #include <algorithm>
 
@@ -15,6 +16,44 @@ constexpr std::uint64_t rows_of_region = 8;
 constexpr std::uint64_t planes_of_region = 8;
 
 }  // namespace
+
+ExecutableGraph::ExecutableGraph(gpuGraph_t graph, gpuStream_t stream) {
+  LINKSCOPE_CHECK(gpuGraphInstantiateWithFlags(&graph_, graph, 0));
+  try {
+    LINKSCOPE_CHECK(vendor::upload_graph(graph_, stream));
+    LINKSCOPE_CHECK(gpuStreamSynchronize(stream));
+  } catch (...) {
+    static_cast<void>(gpuGraphExecDestroy(graph_));
+    throw;
+  }
+}
+
+ExecutableGraph::~ExecutableGraph() {
+  if (graph_ != nullptr) static_cast<void>(gpuGraphExecDestroy(graph_));
+}
+
+ExecutableGraph& ExecutableGraph::operator=(ExecutableGraph&& other) noexcept {
+  std::swap(graph_, other.graph_);
+  return *this;
+}
+
+void ExecutableGraph::launch(gpuStream_t stream) const { LINKSCOPE_CHECK(gpuGraphLaunch(graph_, stream)); }
+
+// Other threads of the process (lanes at work) may go on with calls that a recording thread may not make.
+Recording::Recording(gpuStream_t stream) : stream_(stream) {
+  LINKSCOPE_CHECK(gpuStreamBeginCapture(stream_, gpuStreamCaptureModeThreadLocal));
+}
+
+Recording::~Recording() {
+  if (!ended_) static_cast<void>(gpuStreamEndCapture(stream_, &graph_));
+  if (graph_ != nullptr) static_cast<void>(gpuGraphDestroy(graph_));
+  if (!ended_) static_cast<void>(gpuGetLastError());
+}
+
+void Recording::end() {
+  ended_ = true;
+  LINKSCOPE_CHECK(gpuStreamEndCapture(stream_, &graph_));
+}
 
 CountedGraph::CountedGraph(std::shared_ptr<GpuContext> context, int device, const GraphShape& shape)
     : context_(std::move(context)),
