@@ -267,14 +267,29 @@ struct alignas(16) Vector {
   std::uint32_t x, y, z, w;
 };
 
+/// A vector's two words, from the low bytes up.
+__device__ inline std::uint64_t low_word(const Vector& vector) {
+  return vector.x | static_cast<std::uint64_t>(vector.y) << 32U;
+}
+__device__ inline std::uint64_t high_word(const Vector& vector) {
+  return vector.z | static_cast<std::uint64_t>(vector.w) << 32U;
+}
+__device__ inline Vector vector_of(std::uint64_t low, std::uint64_t high) {
+  return {static_cast<std::uint32_t>(low), static_cast<std::uint32_t>(low >> 32U),
+          static_cast<std::uint32_t>(high), static_cast<std::uint32_t>(high >> 32U)};
+}
+
+/// Two 64-bit words that one instruction loads or stores.
+struct alignas(16) WordPair {
+  std::uint64_t first, second;
+};
+
 /// A load and a store that ask caches not to keep the line.
 __device__ inline Vector load_streaming(const Vector* address) {
 #if LINKSCOPE_HIP
   const auto* word = reinterpret_cast<const std::uint64_t*>(address);
   const std::uint64_t low = __builtin_nontemporal_load(word);
-  const std::uint64_t high = __builtin_nontemporal_load(word + 1);
-  return {static_cast<std::uint32_t>(low), static_cast<std::uint32_t>(low >> 32U),
-          static_cast<std::uint32_t>(high), static_cast<std::uint32_t>(high >> 32U)};
+  return vector_of(low, __builtin_nontemporal_load(word + 1));
 #else
   const uint4 value = __ldcs(reinterpret_cast<const uint4*>(address));
   return {value.x, value.y, value.z, value.w};
@@ -284,8 +299,8 @@ __device__ inline Vector load_streaming(const Vector* address) {
 __device__ inline void store_streaming(Vector* address, const Vector& value) {
 #if LINKSCOPE_HIP
   auto* word = reinterpret_cast<std::uint64_t*>(address);
-  __builtin_nontemporal_store(value.x | static_cast<std::uint64_t>(value.y) << 32U, word);
-  __builtin_nontemporal_store(value.z | static_cast<std::uint64_t>(value.w) << 32U, word + 1);
+  __builtin_nontemporal_store(low_word(value), word);
+  __builtin_nontemporal_store(high_word(value), word + 1);
 #else
   __stcs(reinterpret_cast<uint4*>(address), make_uint4(value.x, value.y, value.z, value.w));
 #endif

@@ -13,16 +13,6 @@ namespace linkscope::direct {
 
 using gpu::vendor::Vector;
 
-__device__ inline void take_words(const Vector& vector, std::uint64_t (&words)[2]) {
-  words[0] = vector.x | static_cast<std::uint64_t>(vector.y) << 32U;
-  words[1] = vector.z | static_cast<std::uint64_t>(vector.w) << 32U;
-}
-
-__device__ inline Vector vector_of(const std::uint64_t (&words)[2]) {
-  return {static_cast<std::uint32_t>(words[0]), static_cast<std::uint32_t>(words[0] >> 32U),
-          static_cast<std::uint32_t>(words[1]), static_cast<std::uint32_t>(words[1] >> 32U)};
-}
-
 /// A thread's vectors: the first `at` bytes into a buffer, the others `apart` bytes apart.
 template <int vectors>
 __device__ void load_vectors(const std::byte* from, Bytes at, Bytes apart, Vector (&loads)[vectors]) {
@@ -45,8 +35,7 @@ __device__ void add_sources(const From& from, int first, Bytes at, Bytes apart, 
   for (int s = 0; s < count; ++s) load_vectors(from(first + s), at, apart, loads[s]);
   for (int s = 0; s < count; ++s) {
     for (int v = 0; v < vectors; ++v) {
-      std::uint64_t words[2];
-      take_words(loads[s][v], words);
+      const std::uint64_t words[2] = {low_word(loads[s][v]), high_word(loads[s][v])};
       sums[v].add(words);
     }
   }
@@ -63,7 +52,7 @@ __device__ void sum_vectors(const From& from, int count, Bytes at, Bytes apart, 
   for (int v = 0; v < vectors; ++v) {
     std::uint64_t words[2];
     sums[v].total(words);
-    results[v] = vector_of(words);
+    results[v] = gpu::vendor::vector_of(words[0], words[1]);
   }
 }
 

@@ -13,6 +13,7 @@ namespace linkscope::gpu {
 
 using vendor::Counter;
 using vendor::Vector;
+using vendor::vector_of;
 
 static_assert(sizeof(Vector) == vector_bytes);
 
@@ -23,17 +24,6 @@ __device__ inline std::uint64_t thread_index() {
   return blockIdx.x * static_cast<std::uint64_t>(blockDim.x) + threadIdx.x;
 }
 __device__ inline std::uint64_t thread_count() { return gridDim.x * static_cast<std::uint64_t>(blockDim.x); }
-
-__device__ inline std::uint64_t low_word(const Vector& vector) {
-  return vector.x | static_cast<std::uint64_t>(vector.y) << 32U;
-}
-__device__ inline std::uint64_t high_word(const Vector& vector) {
-  return vector.z | static_cast<std::uint64_t>(vector.w) << 32U;
-}
-__device__ inline Vector vector_of(std::uint64_t low, std::uint64_t high) {
-  return {static_cast<std::uint32_t>(low), static_cast<std::uint32_t>(low >> 32U),
-          static_cast<std::uint32_t>(high), static_cast<std::uint32_t>(high >> 32U)};
-}
 
 /// First byte at which two words differ; their size where they do not.
 __device__ inline Bytes first_difference(std::uint64_t found, std::uint64_t expected) {

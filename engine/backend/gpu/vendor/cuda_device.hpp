@@ -9,11 +9,6 @@
 
 namespace linkscope::gpu::vendor {
 
-/// Two 64-bit words that one instruction loads or stores.
-struct alignas(16) WordPair {
-  std::uint64_t first, second;
-};
-
 /// Each word of the pair is loaded or stored whole, as the memory model has it for 64 bits; the two may part. Relaxed,
 /// of system scope. What threads of a warp store to a line of 128 bytes by one such instruction arrives whole where
 /// lines_arrive_whole.

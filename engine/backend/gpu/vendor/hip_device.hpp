@@ -7,10 +7,6 @@
 
 namespace linkscope::gpu::vendor {
 
-struct alignas(16) WordPair {
-  std::uint64_t first, second;
-};
-
 __device__ inline WordPair load_relaxed_system(const WordPair* address) {
   return {__hip_atomic_load(&address->first, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_SYSTEM),
           __hip_atomic_load(&address->second, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_SYSTEM)};
