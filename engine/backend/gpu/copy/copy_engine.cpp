@@ -119,8 +119,8 @@ class EngineTransfer final : public GpuTransfer {
   void copy_once() {
     context_->use(device_);
     const gpuStream_t stream = context_->service_stream(device_);
-    refusal_is_no_support(*arenas_.source, *arenas_.destination,
-                          [&] { copy_slot(std::min(bytes_, first_copy_bytes), stream); });
+    copy_first(*arenas_.source, *arenas_.destination,
+               [&] { copy_slot(std::min(bytes_, first_copy_bytes), stream); });
     LINKSCOPE_CHECK(gpuStreamSynchronize(stream));
   }
 

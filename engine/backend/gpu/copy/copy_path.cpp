@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "backend/gpu/gpu_method.hpp"
+#include "backend/gpu/vendor/check.hpp"
 #include "backend/host/host_buffer.hpp"
 #include "base/error.hpp"
 
@@ -51,18 +52,11 @@ LeadIn lead_in_of(GpuContext& context, const Flow& flow, Bytes most) {
           std::min(most, lead_in_bytes)};
 }
 
-void refusal_is_no_support(const Buffer& source, const Buffer& destination,
-                           const std::function<void()>& first_copy) {
+void copy_first(const Buffer& source, const Buffer& destination, const std::function<void()>& copy) {
   const auto text = [](const Buffer& buffer) {
     return buffer.where().memory + " memory of " + buffer.where().device.text();
   };
-  try {
-    first_copy();
-  } catch (const Error& error) {
-    if (error.fault() != Fault::broken) throw;
-    throw Error(Fault::unsupported, "the driver does not copy " + text(source) + " to " + text(destination) +
-                                        ": " + error.what());
-  }
+  refusal_is_no_support("the driver does not copy " + text(source) + " to " + text(destination), copy);
 }
 
 void settle_caches(const Arenas& arenas) {

@@ -33,10 +33,9 @@ struct LeadIn {
 /// A lead-in of at most `most` bytes between the flow's two devices, in its direction.
 [[nodiscard]] LeadIn lead_in_of(GpuContext& context, const Flow& flow, Bytes most);
 
-/// Calls `first_copy`. Throws Error{unsupported} with the driver's words where the driver refuses the copy on the spot,
-/// so that such a pair of memories becomes a skipped row.
-void refusal_is_no_support(const Buffer& source, const Buffer& destination,
-                           const std::function<void()>& first_copy);
+/// Calls `copy`, a flow's first. Throws Error{unsupported} with the driver's words where the driver refuses it on the
+/// spot, so that such a pair of memories becomes a skipped row.
+void copy_first(const Buffer& source, const Buffer& destination, const std::function<void()>& copy);
 
 /// Writes back what arming left in CPU caches of memory that every repeat uses. Lines that stand modified in the caches
 /// of the CPUs that filled them come over the link at half its rate and less, until they have left those caches; with

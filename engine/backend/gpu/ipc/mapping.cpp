@@ -1,7 +1,6 @@
 // Handles given away, and handles mapped.
 #include "backend/gpu/ipc/mapping.hpp"
 
-#include <functional>
 #include <optional>
 
 #include "backend/gpu/context.hpp"
@@ -18,16 +17,6 @@ std::optional<int> device_at(const GpuContext& context, const std::string& pci) 
     if (context.device(index).pci == pci) return index;
   }
   return std::nullopt;
-}
-
-/// Calls `step`. Throws Error{unsupported} with `what` and the driver's words where the driver refuses it.
-void refusal_is_no_support(const std::string& what, const std::function<void()>& step) {
-  try {
-    step();
-  } catch (const Error& error) {
-    if (error.fault() != Fault::broken) throw;
-    throw Error(Fault::unsupported, what + ": " + error.what());
-  }
 }
 
 }  // namespace

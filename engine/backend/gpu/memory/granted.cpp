@@ -6,7 +6,6 @@
 #include <string>
 
 #include "backend/gpu/context.hpp"
-#include "backend/gpu/memory/device_buffer.hpp"
 #include "backend/gpu/vendor/check.hpp"
 
 namespace linkscope::gpu {

@@ -85,7 +85,7 @@ void DriverRegionTransfer::enqueue_behind_open_gate() {
 void DriverRegionTransfer::run_once() {
   context().use(device());
   const gpuStream_t stream = context().service_stream(device());
-  refusal_is_no_support(*arenas().source, *arenas().destination, [&] { run(stream, 0, 1); });
+  copy_first(*arenas().source, *arenas().destination, [&] { run(stream, 0, 1); });
   LINKSCOPE_CHECK(gpuStreamSynchronize(stream));
 }
 

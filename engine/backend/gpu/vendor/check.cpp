@@ -37,4 +37,13 @@ void check(gpuError_t status, const char* call) {
   throw Error(lost ? Fault::fatal : Fault::broken, what);
 }
 
+void refusal_is_no_support(const std::string& what, const std::function<void()>& step) {
+  try {
+    step();
+  } catch (const Error& error) {
+    if (error.fault() != Fault::broken) throw;
+    throw Error(Fault::unsupported, what + ": " + error.what());
+  }
+}
+
 }  // namespace linkscope::gpu
