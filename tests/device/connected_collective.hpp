@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "collective/algorithm.hpp"
 #include "collective/direct_collective.hpp"
+#include "collective/launch_choice.hpp"
 #include "model/collective.hpp"
 #include "model/flow_part.hpp"
 #include "open_gpus.hpp"
