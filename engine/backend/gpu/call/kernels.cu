@@ -1,3 +1,4 @@
+// Kernels of timed calls: launches that are counted, first touches, and work of a given length.
 #include "backend/gpu/call/call_transfer.hpp"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// Kernels that copy regions of rows and planes, between arrays of any pitch.
 #include "backend/gpu/region/region_transfer.hpp"
 
 #include <bit>
