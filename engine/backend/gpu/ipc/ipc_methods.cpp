@@ -43,7 +43,7 @@ std::unique_ptr<PreparedParts> lend(GpuContext& context, const Flow& flow, const
   const std::string handle = IpcExport::of(context, lent, arenas.rotation).text();
   const int node = calling_node(context, far_end(flow).device.index);
   return std::make_unique<SinglePart>(std::make_unique<IdleEnd>(node, flow.bytes, arenas),
-                                      [handle] { return handle; });
+                                      [handle]() -> const std::string& { return handle; });
 }
 
 /// The driving process: maps the other's memory and copies.

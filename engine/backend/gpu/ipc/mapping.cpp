@@ -36,7 +36,8 @@ IpcExport IpcExport::of(GpuContext& context, const Buffer& buffer, const Rotatio
     std::size_t bytes = 0;
     LINKSCOPE_CHECK(vendor::allocation_of(buffer.data(), &base, &bytes));
     LINKSCOPE_CHECK(gpuIpcGetMemHandle(&exported.handle_, base));
-    exported.offset_ = static_cast<Bytes>(buffer.data() - static_cast<std::byte*>(base));
+    exported.offset_ =
+        reinterpret_cast<std::uintptr_t>(buffer.data()) - reinterpret_cast<std::uintptr_t>(base);
   });
   exported.bytes_ = buffer.bytes();
   exported.rotation_ = rotation;
