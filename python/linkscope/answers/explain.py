@@ -13,6 +13,7 @@ from linkscope.answers.causes import Line, RunSurroundings, checks, clocks
 from linkscope.answers.checked_results import PEERS_SOURCE, checked_results
 from linkscope.answers.expectation import missing
 from linkscope.answers.explain_tables import of_problem, of_results, slowest, steps
+from linkscope.answers.health import health_findings
 from linkscope.answers.not_checked import (
     failed_cases,
     model_headline,
@@ -41,7 +42,8 @@ class Explained:
     ``lines``: results with a reference (``known``) or with peers alone (``by_peers``: a fault of all of them does not
     show), in the run's order. ``problems``: the gravest first. ``failed``: why cases failed. ``unclear``: results whose
     interval reaches below the limit, the furthest first. ``unseen``: GPUs of which nothing was checked. ``left_out``:
-    how many other results there are, by why they were not checked.
+    how many other results there are, by why they were not checked. ``health``: what failed or moved in GPUs and links
+    while the run lasted.
     """
 
     run: Run
@@ -55,6 +57,7 @@ class Explained:
     unclear: Sequence[Line]
     unseen: Sequence[str]
     left_out: Mapping[str, int]
+    health: Sequence[Finding]
 
 
 def answer(run: Run) -> Answer:
@@ -102,6 +105,7 @@ def _explained(run: Run) -> Explained:
         unclear=sorted(unclear, key=missing, reverse=True),
         unseen=[gpu for gpu in around.gpus if gpu not in seen],
         left_out=not_checked(run, [line["key"] for line in lines]),
+        health=health_findings(run),
     )
 
 
@@ -122,6 +126,8 @@ def _verdict(found: Explained) -> tuple[Outcome, Finding]:
         return Outcome.FAILS, note("explain.failed", failed=found.head.failed, cases=found.head.cases)
     if found.problems:
         return Outcome.FAILS, _slow(found)
+    if found.health and found.health[0].level is Level.ERROR:
+        return Outcome.FAILS, found.health[0]
     checked = len(found.known)
     if not checked:
         return Outcome.UNTESTED, no_verdict(found.run, found.by_peers, found.left_out)
@@ -161,8 +167,11 @@ def place(problem: Slowdown, gpus: Sequence[str]) -> Finding:
 def _findings(found: Explained, headline: Finding) -> tuple[list[Finding], list[Finding]]:
     """Return what the first screen says, and what --full says besides."""
     causes = {one.cause.code.partition(".")[2] for one in found.problems} | {"failed"}
-    shown = [one for one in found.head.findings if one.code.partition(".")[2] not in causes]
-    hidden: list[Finding] = []
+    said = (headline.code, headline.where)
+    shown = [
+        one for one in found.head.findings if one.code.partition(".")[2] not in causes and (one.code, one.where) != said
+    ]
+    hidden = [one for one in found.health if one.level is Level.NOTE]
     shown += found.failed
     if not found.lines:
         shown += skipped_cases(found.run)

@@ -10,6 +10,7 @@ from typing import Any
 
 import polars
 
+from linkscope.answers.health import health_findings
 from linkscope.figures.run import Run
 from linkscope.machine.doctor import examine
 from linkscope.messages.finding import Finding, Level, error, note, warning
@@ -77,7 +78,11 @@ def run_head(run: Run) -> RunHead:
         modelled=run.modelled,
         origin=origin_name(run.header),
     )
-    found = (*_cut(run, head), *run.file.findings, *run.printed, *_disturbed(run), *_failed(head), *_other_sizes(run))
+    found = (
+        *(*_cut(run, head), *run.file.findings, *run.printed),
+        *(one for one in health_findings(run) if one.level is not Level.NOTE),
+        *(*_disturbed(run), *_failed(head), *_other_sizes(run)),
+    )
     return replace(head, findings=tuple(replace(one, facts={**one.facts, "run": head.path.name}) for one in found))
 
 

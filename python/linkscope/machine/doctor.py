@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from linkscope.machine.health_notes import health_notes
 from linkscope.machine.node import Node
 from linkscope.machine.state import GpuState, MachineState
 from linkscope.machine.traits import method_of
@@ -188,6 +189,7 @@ _CHECKS: tuple[Callable[[Examined], Iterator[Finding]], ...] = (
     _engines,
     _interfaces,
     _neighbours,
+    lambda seen: health_notes(seen.state),
     _clocks,
     _pcie,
     _peer_path,

@@ -1,6 +1,7 @@
 """NVML: what NVIDIA's management library says of GPUs, NVLink and PCIe, as one JSON-ready dict.
 
-Everything NVML is asked lands in that dict and nothing else reads NVML, so a recorded dict replays a machine.
+Everything NVML is asked lands in that dict and nothing else asks it (nvml_counters.py has the part about counters), so
+a recorded dict replays a machine.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ import os
 from dataclasses import dataclass
 from typing import Any
 
+from linkscope.machine import nvml_counters
 from linkscope.machine.sysfs import normal_pci
 
 MAX_LINKS = 18
@@ -149,6 +151,7 @@ def _gpu(ask: _Asker, index: int) -> dict[str, Any]:
     if handle is None:
         return {"index": index, "problem": "no access"}
     memory = ask("nvmlDeviceGetMemoryInfo", handle)
+    nvlinks = [link for lane in range(MAX_LINKS) if (link := _link(ask, handle, lane)) is not None]
     answers = {
         "index": index,
         "name": ask("nvmlDeviceGetName", handle),
@@ -167,7 +170,8 @@ def _gpu(ask: _Asker, index: int) -> dict[str, Any]:
             }
         ),
         "state": _state(ask, handle),
-        "nvlinks": [link for lane in range(MAX_LINKS) if (link := _link(ask, handle, lane)) is not None],
+        "nvlinks": nvlinks,
+        "counters": nvml_counters.read(ask, handle, [link["lane"] for link in nvlinks if link["active"]]) or None,
     }
     return _present(answers)
 
@@ -177,6 +181,7 @@ def _state(ask: _Asker, handle: Any) -> dict[str, Any]:
     mig = ask("nvmlDeviceGetMigMode", handle)
     processes = ask("nvmlDeviceGetComputeRunningProcesses", handle)
     others = [p for p in processes or () if p.pid != os.getpid()]
+    utilisation = ask("nvmlDeviceGetUtilizationRates", handle)
     return _present(
         {
             "clock_mhz": ask("nvmlDeviceGetClockInfo", handle, 1),
@@ -192,6 +197,7 @@ def _state(ask: _Asker, handle: Any) -> dict[str, Any]:
             "mig": _flag(mig[0] if mig else None),
             "compute_mode": ask("nvmlDeviceGetComputeMode", handle),
             "processes": None if processes is None else len(others),
+            "busy": None if utilisation is None else utilisation.gpu / 100,
         }
     )
 

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import ctypes.util
+import os
 import re
 import shutil
-from collections.abc import Mapping
+import time
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any
 
-from linkscope.machine import nvml, sysfs
+from linkscope.machine import kernel_log, nvml, sysfs
 from linkscope.machine.files import Files, LiveFiles, boot_options
+from linkscope.machine.health import Health, build_health, with_log
 
 CPU = sysfs.CPUS
 _HARMLESS_THROTTLE = {"idle", "application clocks", "display clocks", "sync boost"}
@@ -19,10 +22,12 @@ _HARMLESS_THROTTLE = {"idle", "application clocks", "display clocks", "sync boos
 
 @dataclass(frozen=True)
 class GpuState:
-    """One GPU. Clocks in MHz, power in W, memory in bytes; None where nobody says.
+    """One GPU. Clocks in MHz, power in W, memory in bytes, ``busy`` a share of the last second; None where nobody says.
 
     ``throttle``: why the clock is held below its maximum, in words. ``processes``: others than this one.
     ``pcie_*``: as read at that moment (an idle GPU may lower the generation). ``iommu``: type of its group.
+    ``fabric``: how far its registration with the NVLink fabric is; ``fabric_faults``: what that says is wrong;
+    ``clique`` and ``cluster`` (a hash): GPUs that agree in both reach one another.
     """
 
     id: str
@@ -47,6 +52,14 @@ class GpuState:
     pcie_lanes_max: int | None = None
     iommu: str | None = None
     acs_redirect: bool | None = None
+    busy: float | None = None
+    bar1_bytes: int | None = None
+    bar1_used_bytes: int | None = None
+    fabric: str | None = None
+    fabric_status: int | None = None
+    fabric_faults: tuple[str, ...] = ()
+    clique: int | None = None
+    cluster: str | None = None
 
     @property
     def slowed_by(self) -> tuple[str, ...]:
@@ -78,7 +91,7 @@ class GpuState:
     def from_json(data: dict[str, Any]) -> GpuState:
         """Names it does not know are left out."""
         known: dict[str, Any] = {f.name: data[f.name] for f in fields(GpuState) if f.name in data}
-        return GpuState(**{**known, "throttle": tuple(known.get("throttle", ()))})
+        return GpuState(**{**known, **{name: tuple(known.get(name, ())) for name in ("throttle", "fabric_faults")}})
 
 
 def _below(value: int | None, limit: int | None) -> tuple[int, int] | None:
@@ -89,7 +102,8 @@ def _below(value: int | None, limit: int | None) -> tuple[int, int] | None:
 class MachineState:
     """The whole machine at one moment. ``when``: idle, load. ``boot_options``: those that move transfers.
 
-    Bytes, counts, words; None where nobody says.
+    ``at_s``: the moment, since 1970. ``cpu_busy_s``: what all CPUs worked since the machine started; ``own_cpu_s``:
+    what this process and those that it has waited for did of it. Bytes, counts, words; None where nobody says.
     """
 
     when: str = "idle"
@@ -114,6 +128,10 @@ class MachineState:
     iommu: bool | None = None
     tools: Mapping[str, bool] = field(default_factory=dict)
     gpus: tuple[GpuState, ...] = ()
+    at_s: float | None = None
+    cpu_busy_s: float | None = None
+    own_cpu_s: float | None = None
+    health: Health = field(default_factory=Health)
 
     def to_json(self) -> dict[str, Any]:
         """For the run file's header and state records."""
@@ -124,6 +142,7 @@ class MachineState:
         """The inverse of ``to_json``; names it does not know are left out."""
         known = {f.name: data[f.name] for f in fields(MachineState) if f.name in data}
         gpus = tuple(GpuState.from_json(gpu) for gpu in known.pop("gpus", ()))
+        known["health"] = Health.from_json(known.get("health", {}))
         for name in ("boot_options", "governors"):
             known[name] = tuple(known.get(name, ()))
         return MachineState(**known, gpus=gpus)
@@ -136,7 +155,16 @@ def read_state(
     live = Path(root) == Path("/")
     answers = nvml_answers if nvml_answers is not None else nvml.read() if live else {}
     state = build_state(description, LiveFiles(Path(root)), answers, when)
-    return replace(state, tools=_tools()) if live else state
+    if not live:
+        return state
+    own = os.times()
+    return replace(
+        state,
+        tools=_tools(),
+        at_s=time.time(),
+        own_cpu_s=own.user + own.system + own.children_user + own.children_system,
+        health=with_log(state.health, kernel_log.read()),
+    )
 
 
 def build_state(
@@ -149,6 +177,7 @@ def build_state(
     memory = _colon_table(files.read("/proc/meminfo"))
     driver: dict[str, str] = {k: str(nvml_answers[k]) for k in ("driver", "nvml", "cuda") if k in nvml_answers}
     amdgpu = files.read("/sys/module/amdgpu/version")
+    gpus = list(_gpus(description, files, nvml_answers))
     return MachineState(
         when=when,
         kernel=files.read("/proc/sys/kernel/osrelease"),
@@ -170,25 +199,28 @@ def build_state(
         virtualised=_virtualised(files),
         container=_container(files),
         iommu=bool(files.entries("/sys/class/iommu")),
-        gpus=tuple(_gpu_states(description, files, nvml_answers)),
+        cpu_busy_s=_cpu_busy_s(files),
+        gpus=tuple(_gpu_state(device, answers, facts) for device, answers, facts in gpus),
+        health=build_health([(device["id"], answers, facts) for device, answers, facts in gpus], files),
     )
 
 
-def _gpu_states(description: dict[str, Any], files: Files, nvml_answers: dict[str, Any]) -> list[GpuState]:
+def _gpus(
+    description: dict[str, Any], files: Files, nvml_answers: dict[str, Any]
+) -> Iterator[tuple[dict[str, Any], dict[str, Any], sysfs.PcieFacts | None]]:
+    """Yield each GPU as the engine describes it, with NVML's answers and PCIe's facts."""
     by_pci = {gpu.get("pci"): gpu for gpu in nvml_answers.get("gpus", ())}
     named = [d for d in description.get("devices", ()) if d["id"].startswith("gpu:")]
-    named = named or [{**gpu, "id": f"gpu:{gpu['index']}"} for gpu in by_pci.values()]
-    states = []
-    for device in named:
+    for device in named or [{**gpu, "id": f"gpu:{gpu['index']}"} for gpu in by_pci.values()]:
         pci = sysfs.normal_pci(device["pci"]) if device.get("pci") else None
-        answers = by_pci.get(pci, {})
-        states.append(_gpu_state(device, answers, sysfs.pcie(files, pci) if pci else None))
-    return states
+        yield device, by_pci.get(pci, {}), sysfs.pcie(files, pci) if pci else None
 
 
 def _gpu_state(device: dict[str, Any], answers: dict[str, Any], facts: sysfs.PcieFacts | None) -> GpuState:
     told = dict(answers.get("state", {}))
     link = answers.get("pcie", {})
+    counters = answers.get("counters", {})
+    fabric, bar1 = counters.get("fabric", {}), counters.get("bar1", {})
     mask = told.pop("throttle_mask", None)
     names = {f.name for f in fields(GpuState)}
     return GpuState(
@@ -202,6 +234,13 @@ def _gpu_state(device: dict[str, Any], answers: dict[str, Any], facts: sysfs.Pci
         pcie_lanes_max=link.get("lanes_max", facts.maximum.lanes if facts else None),
         iommu=facts.iommu if facts else None,
         acs_redirect=facts.acs_redirect if facts else None,
+        bar1_bytes=bar1.get("bytes"),
+        bar1_used_bytes=bar1.get("used_bytes"),
+        fabric=fabric.get("state"),
+        fabric_status=fabric.get("status"),
+        fabric_faults=tuple(fabric.get("faults", ())),
+        clique=fabric.get("clique"),
+        cluster=fabric.get("cluster"),
         **{name: value for name, value in told.items() if name in names},
     )
 
@@ -245,6 +284,15 @@ def _memory_limit(files: Files) -> int | None:
 def _load(files: Files) -> float | None:
     words = (files.read("/proc/loadavg") or "").split()
     return float(words[0]) if words else None
+
+
+def _cpu_busy_s(files: Files) -> float | None:
+    """Seconds of work (user, nice, system and both kinds of interrupts) that the kernel counted on all CPUs."""
+    words = (files.read("/proc/stat") or "").split("\n", 1)[0].split()
+    if len(words) < 8 or words[0] != "cpu" or not all(word.isdigit() for word in words[1:8]):
+        return None
+    user, nice, system, _, _, interrupts, soft = map(int, words[1:8])
+    return (user + nice + system + interrupts + soft) / os.sysconf("SC_CLK_TCK")
 
 
 def _virtualised(files: Files) -> bool | None:

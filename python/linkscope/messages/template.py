@@ -16,6 +16,7 @@
 ``{x:name KIND}``  what names.toml calls a thing of that kind, or each of a list of them
 ``{x:names KIND}``   the same of several that are no list: "a; b"
 ``{x:counts KIND}``  "66 CPU, 24 concurrent": how many of each thing of that kind
+``{x:tally KIND}``   "505 recoveries, 1 replay": the same of things whose names are nouns
 =================  =========================================
 Of a pair or an Interval ``number``, ``size``, ``percent`` and ``change`` write the range: "374.1-396.4", "16-21 MiB".
 """
@@ -77,6 +78,8 @@ def written(value: Any, how: str) -> str:
         return numbers.listed([named(how[5:], str(code)) for code in codes])
     if how.startswith("counts "):
         return ", ".join(f"{many} {named(how[7:], code)}" for code, many in value.items())
+    if how.startswith("tally "):
+        return ", ".join(numbers.count(many, *named(how[6:], code).split("|", 1)) for code, many in value.items())
     if how.startswith("names "):
         return "; ".join(written(code, f"name {how[6:]}") for code in value)
     if how == "path":

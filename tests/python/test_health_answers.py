@@ -1,0 +1,136 @@
+"""Health in answers: what moved during a run is named by link, and what nothing mends decides the outcome."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import recorded
+from planted_faults import lanes_down
+from planted_health import BEGAN_S, LINKS, READ, with_health
+
+from linkscope.answers.answer import Outcome
+from linkscope.answers.health import failures, health_findings, held_down
+from linkscope.answers.questions import ask
+from linkscope.figures.run import Run
+from linkscope.machine.kernel_log import LogEvent
+from linkscope.messages.catalog import sentence
+from linkscope.messages.finding import Level
+from linkscope.render import render
+from linkscope.results.run_file import RunFile
+
+RECOVERED = {"counts": {"gpu:1/7": {"nvlink-recovery": 505}}}
+
+
+def _run(before: dict[str, Any], after: dict[str, Any], **more: Any) -> Run:
+    return Run(with_health(recorded.healthy(), before, after, **more))
+
+
+def test_a_link_that_recovers_is_named_though_nothing_is_slow() -> None:
+    found = ask("explain", _run({}, RECOVERED))
+    (warned,) = [one for one in found.findings if one.code == "health.nvlink"]
+    assert found.outcome is Outcome.HOLDS
+    assert (warned.level, warned.where, warned.facts["link"]) == (Level.WARNING, ("gpu:1",), 7)
+    assert warned.facts["moved"] == {"nvlink-recovery": 505}
+    assert "505 recoveries" in sentence(warned)
+    assert len(render(found).splitlines()) <= 24
+
+
+def test_what_was_counted_before_the_run_is_not_its_finding() -> None:
+    assert health_findings(_run(RECOVERED, RECOVERED)) == []
+    one_more = {"counts": {"gpu:1/7": {"nvlink-recovery": 506}}}
+    (moved,) = health_findings(_run(RECOVERED, one_more))
+    assert moved.facts["moved"] == {"nvlink-recovery": 1}
+    assert "1 recovery" in sentence(moved)
+
+
+def test_many_links_are_one_line_with_the_worst() -> None:
+    counts = {f"gpu:0/{link}": {"nvlink-replay": link} for link in range(1, 10)}
+    (found,) = health_findings(_run({}, {"counts": counts}))
+    assert found.code == "health.nvlinks"
+    assert (found.facts["links"], found.facts["link"], found.facts["most"]) == (9, 9, 9)
+    assert found.facts["moved"] == {"nvlink-replay": 45}
+
+
+@pytest.mark.parametrize(
+    ("after", "code", "where"),
+    [
+        ({"links": {**LINKS, "gpu:1": tuple(range(17))}}, "health.link-down", ("gpu:1",)),
+        ({"counts": {"gpu:0": {"ecc-uncorrected": 1}}}, "health.memory", ("gpu:0",)),
+        ({"counts": {"gpu:0": {"row-remap-failure": 1}}}, "health.memory", ("gpu:0",)),
+        ({"counts": {"gpu:1": {"pcie-fatal": 1}}}, "health.pcie", ("gpu:1",)),
+        ({"events": (LogEvent("xid", 5, "0000:1b:00", 149),)}, "health.xid", ()),
+        ({"events": (LogEvent("gpu-reset", 5, "0000:1b:00.0"),)}, "health.gpu-reset", ()),
+    ],
+)
+def test_what_nothing_mends_fails_the_run(after: dict[str, Any], code: str, where: tuple[str, ...]) -> None:
+    read = {"read": {**READ, "row-remap-failure": 2, "pcie-fatal": 2}}
+    run = _run(read, {**read, **after})
+    found = ask("explain", run)
+    assert [one.code for one in failures(run)] == [code]
+    assert (found.outcome, found.headline.code, found.headline.where) == (Outcome.FAILS, code, where)
+    assert code not in {one.code for one in found.findings}
+    assert "FAILED" in render(found)
+
+
+def test_an_xid_names_the_gpu_by_its_address() -> None:
+    run = recorded.healthy()
+    pci = run.node.of_kind("gpu")[2].pci or ""
+    (found,) = health_findings(_run({}, {"events": (LogEvent("xid", 9, pci.rpartition(".")[0], 79),) * 2}))
+    assert (found.where, found.facts["number"]) == (("gpu:2",), 79)
+
+
+def test_a_programs_xid_fails_nothing() -> None:
+    run = _run({}, {"events": (LogEvent("xid", 5, "0000:1b:00", 13),)})
+    assert [one.level for one in health_findings(run)] == [Level.WARNING]
+    assert ask("explain", run).outcome is Outcome.HOLDS
+
+
+def test_a_slow_link_stays_the_headline_beside_a_failure() -> None:
+    down = lanes_down("gpu:1")(recorded.healthy())
+    found = ask("explain", Run(with_health(down, {}, {"counts": {"gpu:1": {"ecc-uncorrected": 1}}})))
+    assert found.headline.code.startswith("explain.slow")
+    assert "health.memory" in {one.code for one in found.at(Level.ERROR)}
+
+
+def test_a_few_pcie_replays_are_for_full_alone() -> None:
+    seldom, often = ({"counts": {"gpu:0": {"pcie-replay": count}}} for count in (3, 300))
+    run = _run({}, seldom)
+    assert [one.level for one in health_findings(run)] == [Level.NOTE]
+    found = ask("explain", run)
+    assert "health.pcie" in {one.code for one in found.details} - {one.code for one in found.findings}
+    assert [one.level for one in health_findings(_run({}, often))] == [Level.WARNING]
+
+
+def test_counters_that_could_not_be_read_before_say_nothing() -> None:
+    assert health_findings(_run({"read": {}}, RECOVERED)) == []
+    assert health_findings(_run({"log": False}, {"events": (LogEvent("xid", 5, "0000:1b:00", 149),)})) == []
+    assert health_findings(Run(recorded.healthy())) == []
+
+
+def test_a_clock_that_is_held_down_has_its_share() -> None:
+    run = _run({"held": {"gpu:1": {"power cap": 100.0}}}, {"held": {"gpu:1": {"power cap": 250.0}}})
+    assert held_down(run) == {"gpu:1": {"power cap": 0.5}}
+    firmware = {"held": {"gpu:1": {"power cap": 10.0}}, "cycles": {"gpu:1": 100}}
+    later = {"held": {"gpu:1": {"power cap": 30.0}}, "cycles": {"gpu:1": 200}}
+    assert held_down(_run(firmware, later)) == {"gpu:1": {"power cap": 0.2}}
+    assert held_down(_run(firmware, firmware)) == {}
+
+
+def test_compare_names_the_run_whose_link_recovered(tmp_path: Path) -> None:
+    quiet, moved = (
+        recorded.write(with_health(recorded.healthy(), {}, after), tmp_path / name)
+        for name, after in (("quiet.jsonl", {}), ("moved.jsonl", RECOVERED))
+    )
+    found = ask("compare", quiet, moved)
+    (warned,) = [one for one in found.findings if one.code == "health.nvlink"]
+    assert warned.facts["run"] == "moved.jsonl"
+
+
+def test_a_run_file_with_health_reads_back(tmp_path: Path) -> None:
+    path = recorded.write(with_health(recorded.healthy(), RECOVERED, RECOVERED), tmp_path / "a.jsonl")
+    state = Run(RunFile.read(path)).states[-1]
+    assert state.health.counts == RECOVERED["counts"]
+    assert state.health.links == LINKS
+    assert state.at_s == BEGAN_S + 300.0
