@@ -18,6 +18,7 @@ from linkscope.answers.case_changes import GONE, CaseChanges, case_changes, noth
 from linkscope.answers.common_cause import Blame, causes, result_path
 from linkscope.answers.run_head import RunHead, findings_of, run_head
 from linkscope.answers.setup_changes import DEVICES, SetupChange, disturbances, setup_changes
+from linkscope.answers.speeds import of_side
 from linkscope.figures.columns import RATE
 from linkscope.figures.run import Run
 from linkscope.importers.counted import counted, differ
@@ -49,7 +50,10 @@ _SPREAD = 1.3
 """Ratio of the largest to the least change of a cause from which both are shown."""
 _LEAST_SHOWN = 0.0005
 """Changes of less are written as 0%."""
-_SHOWN = ("base", "new", "speed", "speed_low", "speed_high", "p", "verdict")
+_SHOWN = (
+    *("base", "base_modes", "base_modes_in", "new", "new_modes", "new_modes_in"),
+    *("speed", "speed_low", "speed_high", "p", "verdict"),
+)
 _NUMBER = re.compile(r"\d+(?:\.\d+)?")
 
 
@@ -123,8 +127,9 @@ def compare(base: Sequence[Run], new: Sequence[Run], alpha: float = ALPHA, thres
 
 
 def _results(base: Sequence[Run], new: Sequence[Run], alpha: float, threshold: float) -> Frame:
-    """Return the results that both sides have, as the last new run has them, with ``base`` and ``new`` in their unit,
-    ``speed`` (the relative change of speed with its interval) and the columns of ``judged``."""
+    """Return the results that both sides have, as the last new run has them, with ``base`` and ``new`` in their unit
+    (both speeds of a side that has two between processes), ``speed`` (the relative change of speed with its interval)
+    and the columns of ``judged``."""
     before, after = (polars.concat([_of_run(run) for run in side]) for side in (base, new))
     pairs = judged(differences(before, after, KEY, ASSUMED), alpha, threshold)
     lines = polars.concat([run.results for run in new]).unique(KEY, keep="last", maintain_order=True)
@@ -134,6 +139,8 @@ def _results(base: Sequence[Run], new: Sequence[Run], alpha: float, threshold: f
     sign = polars.when(polars.col("unit") == RATE).then(1.0).otherwise(-1.0)
     change, margin = polars.col("change"), polars.col("margin")
     shares = {"speed": change, "speed_low": change - margin, "speed_high": change + margin}
+    for side, name in ((base, "base"), (new, "new")):
+        pairs = pairs.join(of_side(side, KEY, name), on=KEY, how="left", maintain_order="left")
     return lines.join(pairs, on=KEY, maintain_order="left").with_columns(
         *((sign * polars.col(side)).exp().alias(side) for side in ("base", "new")),
         *((share.exp() - 1).alias(name) for name, share in shares.items()),

@@ -238,8 +238,13 @@ def _not_it(found: Explained, gpu: str, kinds: Sequence[str]) -> Iterator[Findin
 
 
 def _said(rate: str, time: str, line: Line) -> Finding:
-    facts = {name: line[name] for name in ("path", "method", "value", "expected", "limit", "bytes")}
-    return note(rate if line["unit"] == RATE else time, **facts, low=line["value_low"], high=line["value_high"])
+    facts: dict[str, Any] = {name: line[name] for name in ("path", "method", "value", "expected", "limit", "bytes")}
+    low, high = line["value_low"], line["value_high"]
+    if line["value_modes"] and rate == "explain.unclear-rate":
+        low, high = line["value_modes"]
+        facts |= {"in_low": line["value_modes_in"][0], "of": sum(line["value_modes_in"])}
+        rate, time = "explain.two-speeds-rate", "explain.two-speeds-time"
+    return note(rate if line["unit"] == RATE else time, **facts, low=low, high=high)
 
 
 def _sources(found: Explained) -> Iterator[Finding]:
@@ -270,7 +275,8 @@ def _next(found: Explained, outcome: Outcome) -> Iterator[Finding]:
         yield note("explain.next-compare", path=path)
         yield note("explain.next-full", path=path)
     elif outcome is Outcome.UNCLEAR and not all(line["maybe_faster"] for line in found.unclear):
-        yield note("explain.next-rounds")
+        two = any(line["value_modes"] for line in found.unclear)
+        yield note("explain.next-rerun", path=path) if two else note("explain.next-rounds")
     elif outcome is Outcome.HOLDS:
         yield note("explain.next-full", path=path)
 

@@ -23,7 +23,7 @@ _MEASURED = Column("value", Kind.VALUE, head="measured")
 _KEPT = (
     *("id", "place", "figure", "row", "movement", "kind", "path", "way", "method", "parameters", "bytes", "unit"),
     *("value", "value_low", "value_high", "expected", "limit", "ratio", "outcome", "expected_source"),
-    *("line_gbps", "engine_gbps", "known"),
+    *("line_gbps", "engine_gbps", "known", "value_modes", "value_modes_in"),
 )
 _RANGES = ("value", "ratio")
 _SHORT = re.compile(r"[,;(]")

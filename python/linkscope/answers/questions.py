@@ -33,6 +33,7 @@ QUESTIONS: dict[str, str] = {
     "calibrate": "calibrate",
     "compare": "compare",
     "choose": "choose",
+    "rerun": "rerun",
     "show": "show",
 }
 """Question -> module of answers/ that has ``answer(*runs, **options) -> Answer``. Modules load when they are asked."""

@@ -25,6 +25,7 @@ from linkscope.answers.show_details import (
     slowest_members,
 )
 from linkscope.answers.show_tables import WIDTH, Naming, by_method, by_size, height, in_lines, matrix
+from linkscope.answers.speeds import two_speeds
 from linkscope.answers.tables import tables
 from linkscope.figures.columns import ABOVE_PEAK
 from linkscope.figures.run import Run
@@ -162,6 +163,8 @@ def _notes(run: Run, head: RunHead, results: polars.DataFrame) -> Iterator[Findi
     margins = _margins(results)
     if margins and not head.modelled and median(margins) > UNCERTAIN:
         yield note("show.uncertain", margin=median(margins))
+    elif two := two_speeds(results):
+        yield two
 
 
 def _facts(run: Run, results: polars.DataFrame) -> Iterator[Finding]:
@@ -240,7 +243,8 @@ def _sorted(results: polars.DataFrame, order: str) -> Table:
         raise problem("show.no-peak")
     best = polars.col("of_peak") == polars.col("of_peak").max().over("suite", "row", "title", "series")
     frame = known.filter((polars.col("layout") != "curve") | best).sort("of_peak", maintain_order=True)
-    kept = ("id", "path", "title", "way", "bytes", "value", "value_low", "value_high", "unit", "of_peak", "peak_gbps")
+    bounds = ("value", "value_low", "value_high", "value_modes", "value_modes_in")
+    kept = ("id", "path", "title", "way", "bytes", *bounds, "unit", "of_peak", "peak_gbps")
     value = Column("value", Kind.VALUE, "GB/s", interval=True)
     columns = (Column("of_peak", Kind.PERCENT), value, Column("path", Kind.PATH), Column("title"))
     return Table("show.sorted", frame.select(kept), columns)

@@ -12,7 +12,8 @@ TEST = ("suite", "row", "title", "layout", "figure")
 """What results of one table share."""
 _KEPT = (
     *("id", "suite", "row", "title", "figure", "movement", "path", "tier", "method", "way", "memories", "bytes"),
-    *("value", "value_low", "value_high", "unit", "gbps", "gbps_low", "gbps_high", "seconds", "seconds_low"),
+    *("value", "value_low", "value_high", "value_modes", "value_modes_in", "unit"),
+    *("gbps", "gbps_low", "gbps_high", "seconds", "seconds_low"),
     *("seconds_high", "peak_gbps", "of_peak", "bound_by", "n", "replicates", "clock", "cache", "load", "together"),
     *("variant", "modelled", "status", "reason", "ratio", "slow"),
 )

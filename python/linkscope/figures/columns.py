@@ -34,6 +34,7 @@ SCHEMA: dict[str, Any] = {
     **dict.fromkeys(_BOUNDS, polars.Float64),
     **{"n": polars.Int64, "replicates": polars.Int32, "noise": polars.Float64},
     **{"replicate_values": polars.List(polars.Float64), "of_samples": polars.Float64, "overlap": polars.Float64},
+    **{"value_modes": polars.List(polars.Float64), "value_modes_in": polars.List(polars.Int64)},
     **dict.fromkeys(("movement", "tier", "path", "paths", "method", "role", "way", "memories", "class"), _WORDS),
     **dict.fromkeys(("executor", "source", "source_memory", "destination", "destination_memory"), _WORDS),
     **dict.fromkeys(("members", "members_memory", "collective", "parameters", "environment", "hosts"), _WORDS),
@@ -49,9 +50,11 @@ SCHEMA: dict[str, Any] = {
 
 ``value`` is the result in ``unit``, with its 95% interval ``value_low`` to ``value_high``. Beside it stand the rate
 and the time of one transfer of the first flow, where the result has both. ``replicate_values``: the value in each
-replicate. ``of_samples``: the relative half width that samples leave in one replicate. ``noise``: what calibration
-found to vary between runs, as a relative half width. ``overlap``: the share of time in which all flows ran; null for
-one flow.
+replicate. ``of_samples``: the relative half width that samples leave in one replicate. ``value_modes``: both values of
+a result that has two between processes, the smaller first, ``value_modes_in``: in how many processes each; null where
+there is one value. ``value`` is then that of most processes, or the slower one, and the interval reaches from one to
+the other. ``noise``: what calibration found to vary between runs, as a relative half width. ``overlap``: the share of
+time in which all flows ran; null for one flow.
 
 ``movement``: "gpu>gpu", "gpu<>gpu", "gpu>gpus", "host>gpu", "gpu" (within one), "gpu-reads-host", "all-reduce/4gpus",
 "halo/DECK"; of several processes with "/processes" behind (names.toml says them in words). ``path``: "gpu:0>gpu:1", the

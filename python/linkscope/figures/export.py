@@ -88,7 +88,8 @@ def _flat(frame: polars.DataFrame) -> polars.DataFrame:
     """Return lists as words, "1.5 1.6 1.5", notes with "; " between, and parts of a time as columns, "pack_s"."""
     parts = [polars.col("parts_s").list.get(place).alias(f"{name}_s") for place, name in enumerate(PARTS)]
     frame = frame.with_columns(polars.col("notes").list.join("; "), *parts).drop("parts_s")
-    return frame.with_columns(polars.col(polars.List(polars.Float64)).cast(polars.List(polars.String)).list.join(" "))
+    lists = polars.col(polars.List(polars.Float64), polars.List(polars.Int64))
+    return frame.with_columns(lists.cast(polars.List(polars.String)).list.join(" "))
 
 
 def _started(run: Run) -> datetime | None:

@@ -35,12 +35,13 @@ _SIZED = {"tuning_group": None, "figures": None}
 @dataclass(frozen=True)
 class KindResult:
     """One result of every case of a kind. ``number``: its place among those of all kinds; ``sized``: the flow whose
-    bytes are moved, None where none are."""
+    bytes are moved, None where none are; ``fewest_of_two_speeds``: processes from which on they can show two speeds."""
 
     number: int
     quantity: Quantity
     sized: int | None
     peak: Peak | None
+    fewest_of_two_speeds: int
 
 
 class Kinds:
@@ -79,7 +80,8 @@ class Kinds:
         self.columns.append(found)
         sized = lead if moves(ordered[0]) else None
         known = limit if limit is not None and limit.gbps else None
-        return KindResult(len(self.columns) - 1, quantity, sized, known)
+        fewest = noise_class(case).fewest_of_two_speeds
+        return KindResult(len(self.columns) - 1, quantity, sized, known, fewest)
 
 
 def call_of(flow: Json) -> str:

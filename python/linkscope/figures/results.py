@@ -17,9 +17,12 @@ from linkscope.results.member_time import slowest
 from linkscope.results.replicates import noted
 from linkscope.results.row import Row
 from linkscope.results.stats import Stats
+from linkscope.statistics.modes import ProcessModes, process_modes
 from linkscope.without_collection import without_collection
 
 Json = dict[str, Any]
+Bounds = tuple[Any, Any, Any]
+"""Value, low and high; None where unknown."""
 
 _TITLES = {"first": "rate", "latency": "time", "algorithm": "algorithm bandwidth", "bus": "bus bandwidth"}
 """What follows a test's title where it is read for several figures; others go by their names."""
@@ -27,6 +30,7 @@ _OF_LINE = (
     *("id", "title", "series", "x", "variant", "status", "reason", "left_out", "noise", "assumed", "overlap", "notes"),
     *("part", "place", "bytes", "unit", "n", "replicates", "value", "value_low", "value_high"),
     *("gbps", "gbps_low", "gbps_high", "seconds", "seconds_low", "seconds_high", "replicate_values", "of_samples"),
+    *("value_modes", "value_modes_in"),
     *("peak_gbps", "of_peak", "parts_s"),
 )
 """Columns that are found line by line; all others are of kinds of cases."""
@@ -90,13 +94,35 @@ def _values(row: Row, part: KindResult) -> tuple[Any, ...]:
     each = [one for one in (value_of(one, part.quantity) for one in row.measured) if one is not None]
     limit = part.peak.of(value.touched) if part.peak is not None and value.rate else None
     longest = slowest(first.breakdown)
+    times = _bounds(first.seconds) if of_one else _NONE
+    replicates, of_samples = [one.stats.median * one.factor for one in each], _of_samples(each)
+    modes = process_modes(replicates, of_samples or 0.0, part.fewest_of_two_speeds)
+    if modes is not None:
+        bounds, rate, times = _at_modes(modes, value.rate, bounds, rate, times)
     return (
-        *(RATE if value.rate else TIME, value.stats.n, len(row.measured), *bounds, *rate),
-        *(_bounds(first.seconds) if of_one else _NONE),
-        [one.stats.median * one.factor for one in each],
-        _of_samples(each),
+        *(RATE if value.rate else TIME, value.stats.n, len(row.measured), *bounds, *rate, *times),
+        *(replicates, of_samples, *_of_modes(modes)),
         *(limit, bounds[0] / limit if limit else None, longest.in_order if longest else None),
     )
+
+
+def _of_modes(modes: ProcessModes | None) -> tuple[list[float] | None, list[int] | None]:
+    return (None, None) if modes is None else ([modes.low, modes.high], [modes.in_low, modes.in_high])
+
+
+def _at_modes(modes: ProcessModes, rates: bool, *found: Bounds) -> list[Bounds]:
+    """Return value, rate and time of a result with two speeds: at the one that most processes have, or at the slower,
+    with intervals that reach from one to the other."""
+    value = found[0][0]
+    usual = value if modes.in_low != modes.in_high else modes.low if rates else modes.high
+    moved = [one / value for one in (usual, modes.low, modes.high)]
+    shares = {rates: moved, not rates: [1 / moved[0], 1 / moved[2], 1 / moved[1]]}
+    return [
+        bounds
+        if (median := bounds[0]) is None
+        else (median * shares[of][0], min(bounds[1], median * shares[of][1]), max(bounds[2], median * shares[of][2]))
+        for of, bounds in zip((rates, True, False), found, strict=True)
+    ]
 
 
 def _bounds(stats: Stats, factor: float = 1.0) -> tuple[float, float, float]:

@@ -1,12 +1,14 @@
-"""Again: measures some cases of a run anew, into a copy of it."""
+"""Again: measures some cases of a run anew, into a copy of it or, in more processes, into a run of their own."""
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from linkscope.errors import LinkscopeError
-from linkscope.launch.run import INTERRUPTED, Listener, resume
+from linkscope.launch.job import prepare
+from linkscope.launch.run import INTERRUPTED, Listener, check_machine, check_variables, request_of, resume, run
 from linkscope.launch.supervisor import outcome
 from linkscope.results.run_file import RunFile
 from linkscope.results.run_writer import RunWriter
@@ -38,3 +40,23 @@ def measured_again(before: RunFile, ids: Collection[str], path: Path, listener: 
         if error.exit_code != INTERRUPTED:
             path.unlink(missing_ok=True)
         raise
+
+
+def rerun(
+    before: RunFile,
+    ids: Collection[str],
+    processes: int,
+    path: Path,
+    listener: Listener | None = None,
+    command: Sequence[str] = (),
+) -> RunFile:
+    """A new run file at ``path``: the cases ``ids`` of a run, each in so many processes of its own.
+
+    Raises LinkscopeError where this is not the machine of ``before``, or its file does not say how it was asked for or
+    names a program to start (see ``request_of``); with exit code 130 where interrupted, the file then being resumable.
+    """
+    asked = replace(request_of(before), budget=None)
+    job = prepare(asked)
+    check_machine(before, job)
+    check_variables(before, job)
+    return run(replace(asked, keyword=" or ".join(ids), rounds=str(processes)), path, listener, command)

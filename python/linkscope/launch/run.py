@@ -101,7 +101,7 @@ def resume(
         measured = frozenset(row.id for row in before.rows if row.id not in again)
         if request is None:
             job = prepare(request_of(before, launching), measured)
-            _check_variables(before, job)
+            check_variables(before, job)
         else:
             job = prepare(replace(request, launching=launching) if launching else request, measured)
         _check_same(before, job)
@@ -330,7 +330,7 @@ def request_of(before: RunFile, launching: LaunchOptions | None = None) -> Reque
     return replace(asked, launching=launching or LaunchOptions())
 
 
-def _check_variables(before: RunFile, job: Job) -> None:
+def check_variables(before: RunFile, job: Job) -> None:
     """Raises LinkscopeError where a suite that the file alone names sets variables: they can load any library."""
     names = sorted({name for case in job.cases for name in case.case.get("environment", {})})
     own = [suite for suite in job.request.suites if suite not in suite_names() and job.request.workload is None]
@@ -341,8 +341,8 @@ def _check_variables(before: RunFile, job: Job) -> None:
         )
 
 
-def _check_same(before: RunFile, job: Job) -> None:
-    """Raises LinkscopeError unless the job is what the file holds, on the machine that it was made on."""
+def check_machine(before: RunFile, job: Job) -> None:
+    """Raises LinkscopeError unless the job is for the machine and the engine that the file was made with."""
     host, backend = before.header["host"], before.header.get("engine", {}).get("backend")
     if not job.node.modelled and host != platform.node():
         raise LinkscopeError(f"{before.path} was made on {host}, this is {platform.node()}: start a new run file")
@@ -352,6 +352,11 @@ def _check_same(before: RunFile, job: Job) -> None:
         )
     if backend != job.backend:
         raise LinkscopeError(f"{before.path} was made with the {backend} engine, not {job.backend}: see --engine")
+
+
+def _check_same(before: RunFile, job: Job) -> None:
+    """Raises LinkscopeError unless the job is what the file holds, on the machine that it was made on."""
+    check_machine(before, job)
     same_options = job.request.budget is not None or before.header["plan"]["options"] == job.options.to_json()
     if set(before.plan_ids) != set(job.ids) or not same_options:
         rounds = before.header["plan"].get("rounds")

@@ -31,7 +31,7 @@ def cell(line: Line, column: Column) -> str:
     value = line[column.name]
     if value is None or (isinstance(value, Sequence) and not value):
         return ""
-    return f"{_written(value, line, column)}{_mark(line, column)}"
+    return f"{_modes(line, column) or _written(value, line, column)}{_mark(line, column)}"
 
 
 def interval(line: Line, column: Column) -> str:
@@ -53,6 +53,18 @@ def _written(value: Any, line: Line, column: Column) -> str:
     if column.kind is Kind.VALUE:
         return written(value, "number" if line["unit"] == "GB/s" else "time")
     return written(value, column.kind.value)
+
+
+def _modes(line: Line, column: Column) -> str:
+    """Return both speeds of a result that has two between processes, "28.74 (1/3), 30.55"; "" of one speed."""
+    modes = line.get(f"{column.name}_modes")
+    if not modes:
+        return ""
+    low, high = (_written(one, line, column) for one in modes)
+    of_low, of_high = line[f"{column.name}_modes_in"]
+    if low.partition(" ")[2] == high.partition(" ")[2]:
+        low = low.partition(" ")[0]
+    return f"{low} ({of_low}/{of_low + of_high}), {high}"
 
 
 def _mark(line: Line, column: Column) -> str:
@@ -87,7 +99,7 @@ def matrix(table: Table, full: bool = False) -> tuple[list[str], list[tuple[str,
 
 def _margin(line: Line, column: Column) -> str:
     value, low, high = (line.get(f"{column.name}{end}") for end in ("", "_low", "_high"))
-    if not column.interval or not value or low is None or high is None or low == high:
+    if not column.interval or not value or low is None or high is None or low == high or _modes(line, column):
         return ""
     return f" {numbers.margin(max(high - value, value - low) / value)}"
 

@@ -6,11 +6,13 @@ from enum import IntEnum
 from typing import Any
 
 from linkscope.machine.traits import memory_traits, method_traits
+from linkscope.statistics.modes import FEWEST_PROCESSES
 
 Json = dict[str, Any]
 
 LARGE = 64 << 20
 """Bytes from which a copy's start and end no longer count."""
+_FEWEST_OF_HOST = 6
 
 
 class NoiseClass(IntEnum):
@@ -27,6 +29,12 @@ class NoiseClass(IntEnum):
     def key(self) -> str:
         """Return the name in files and JSON: "gpu-large"."""
         return self.name.lower().replace("_", "-")
+
+    @property
+    def fewest_of_two_speeds(self) -> int:
+        """Return from how many processes on these can show two speeds: what others leave of caches and memory makes a
+        few of them look like two."""
+        return FEWEST_PROCESSES if self <= NoiseClass.PINNED else _FEWEST_OF_HOST
 
 
 def noise_class(case: Json) -> NoiseClass:
