@@ -46,8 +46,9 @@ from linkscope.results.run_file import RunFile as RunFile
 from linkscope.results.run_files import named as _named
 
 Progress = Literal["auto", "none"]
-_LAUNCHING = tuple(one.name for one in fields(LaunchOptions))
-_ASKED = tuple(one.name for one in fields(Request) if one.name not in ("suites", "launching", "workload"))
+_LAUNCHING = tuple(one.name for one in fields(LaunchOptions) if one.name != "settings")
+_OWN_WORDS = ("suites", "launching", "workload", "sustained")
+_ASKED = tuple(one.name for one in fields(Request) if one.name not in _OWN_WORDS)
 
 
 @typed_call(*_ASKED, *_LAUNCHING)
@@ -93,7 +94,7 @@ def resume(
     Raises LinkscopeError where it is of another machine, and where its file alone names a launcher.
     """
     with _told(listener, progress) as told:
-        return _resume(Path(path), None, told, LaunchOptions(**launching) if launching else None)
+        return _resume(Path(path), None, told, LaunchOptions(**dict[str, Any](launching)) if launching else None)
 
 
 @typed_call(*_ASKED, *_LAUNCHING)
@@ -287,7 +288,7 @@ def machines() -> list[str]:
 def _request(
     suites: tuple[str, ...], asked: Mapping[str, str | None], workload: WorkloadRequest | None = None
 ) -> Request:
-    launching = LaunchOptions(**{name: asked[name] for name in _LAUNCHING if name in asked})
+    launching = LaunchOptions(**dict[str, Any]({name: asked[name] for name in _LAUNCHING if name in asked}))
     words: dict[str, Any] = {
         name: value for name, value in asked.items() if name not in _LAUNCHING and value is not None
     }

@@ -3,6 +3,7 @@
 FAKE_ENGINE is a JSON object: part of a case id -> crash | hang | garbage | fatal | slow | leave (after its row);
 "start" -> die | refuse.
 FAKE_GPUS is how many GPUs it describes, FAKE_PROBLEM why it has none. FAKE_LOG is a file: a line for each run.
+FAKE_SLOWER is a factor on the times of cases from FAKE_SLOWER_FROM bytes on. FAKE_LOADED is the MPI that it names.
 """
 
 from __future__ import annotations
@@ -16,6 +17,8 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 FAULTS: dict[str, str] = json.loads(os.environ.get("FAKE_ENGINE", "{}"))
+SLOWER = float(os.environ.get("FAKE_SLOWER", "1"))
+SLOWER_FROM = int(os.environ.get("FAKE_SLOWER_FROM", "0"))
 METHODS = (
     *("memcpy", "pointer-chase", "copy-engine", "kernel-copy", "kernel-exchange", "ping-pong"),
     *("mpi-schedule", "direct-schedule"),
@@ -51,11 +54,19 @@ def describe(gpus: int, problem: str) -> None:
         methods=[{"name": name, **catalog} for name in METHODS],
         memories=[{"name": name, **catalog} for name in MEMORIES],
         **({"problem": problem} if problem else {}),
+        **(
+            {"versions": {"MPI": "Fake MPI", "MPI library": loaded}}
+            if (loaded := os.environ.get("FAKE_LOADED"))
+            else {}
+        ),
     )
 
 
 def row(case: dict[str, Any]) -> None:
-    figures = [{"repeats": 1, "operations": 1, "seconds": stats(1e-3), "gbps": stats(1.0)} for _ in case["flows"]]
+    seconds = 1e-3 * (SLOWER if case["flows"][0]["bytes"] >= SLOWER_FROM else 1.0)
+    figures = [
+        {"repeats": 1, "operations": 1, "seconds": stats(seconds), "gbps": stats(1e-3 / seconds)} for _ in case["flows"]
+    ]
     say(record="row", id=case["id"], status="ok", modelled=False, backend="host", flows=figures)
 
 

@@ -25,7 +25,7 @@ Support XcclContext::available() const {
 
 std::map<std::string, std::string> XcclContext::versions() const {
   if (!library_->problem().empty()) return {};
-  return {{library_->name(), library_->version()}};
+  return {{library_->name(), library_->version()}, {library_->name() + " library", library_->file()}};
 }
 
 std::string XcclContext::note() const {

@@ -1,6 +1,7 @@
 // Looks for the library and for its functions.
 #include "backend/xccl/library.hpp"
 
+#include <dlfcn.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -39,6 +40,13 @@ std::string settings_of_user() {
 std::string without_number(const std::string& file) {
   const auto end = file.find(".so");
   return end == std::string::npos ? file : file.substr(0, end + 3);
+}
+
+/// Returns the file that `function` is from; `otherwise` where the loader cannot tell.
+std::string file_of(const void* function, const std::string& otherwise) {
+  Dl_info found{};
+  const bool known = dladdr(function, &found) != 0 && found.dli_fname != nullptr;
+  return known ? found.dli_fname : otherwise;
 }
 
 }  // namespace
@@ -85,6 +93,7 @@ bool XcclLibrary::load(const std::string& file, std::string& tried) {
     reason = file + " does not tell its version";
   if (reason.empty()) {
     version_ = version_text(code);
+    file_ = file_of(reinterpret_cast<const void*>(api_.get_version), file);
     return true;
   }
   api_ = {};

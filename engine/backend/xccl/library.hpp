@@ -93,6 +93,8 @@ class XcclLibrary {
   [[nodiscard]] const std::string& name() const { return name_; }
   /// "2.28.9"; empty where there is none.
   [[nodiscard]] const std::string& version() const { return version_; }
+  /// The file that its functions are from, as the loader says; empty where there is none.
+  [[nodiscard]] const std::string& file() const { return file_; }
   /// Only where problem() is empty.
   [[nodiscard]] const Api& api() const { return api_; }
   /// Tells whether the library has an allocator of its own (Api::mem_alloc).
@@ -120,6 +122,7 @@ class XcclLibrary {
   std::string name_;
   std::string problem_;
   std::string version_;
+  std::string file_;
   std::string settings_;  ///< "NCCL_ALGO=Ring, NCCL_PROTO=LL"; empty where nothing is set
   std::string nvls_;      ///< NCCL_NVLS_ENABLE
   Api api_{};

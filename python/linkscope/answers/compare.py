@@ -13,6 +13,7 @@ from typing import Any
 
 import polars
 
+from linkscope.answers import ab
 from linkscope.answers.answer import Answer, Column, Kind, Outcome, Table
 from linkscope.answers.case_changes import GONE, CaseChanges, case_changes, nothing_common
 from linkscope.answers.common_cause import Blame, causes, result_path
@@ -70,6 +71,8 @@ def compare(base: Sequence[Run], new: Sequence[Run], alpha: float = ALPHA, thres
     """
     if not base or not new:
         raise problem("compare.no-run")
+    if ab.side_names([*base, *new]):
+        return ab.answer(*base, *new, alpha=alpha, threshold=threshold)
     heads = tuple(map(run_head, (*base, *new)))
     cases, results = case_changes(base, new), _results(base, new, alpha, threshold)
     if not results.height and not cases.lost and not any(head.cut_short for head in heads):

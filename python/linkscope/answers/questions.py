@@ -32,6 +32,7 @@ QUESTIONS: dict[str, str] = {
     "analyze/layers": "analyze.layers",
     "calibrate": "calibrate",
     "compare": "compare",
+    "ab": "ab",
     "choose": "choose",
     "rerun": "rerun",
     "show": "show",

@@ -8,7 +8,7 @@ import re
 import typer
 
 PANELS = {
-    "Measure": ("run", "check", "calibrate", "rerun", "reproduce"),
+    "Measure": ("run", "check", "ab", "calibrate", "rerun", "reproduce"),
     "Read a run": ("show", "explain", "choose", "analyze", "compare", "report", "export"),
     "What there is": ("list", "topology", "doctor", "help"),
     "Applications, other tools, your shell": ("app", "import", "completion", "man"),

@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from linkscope.cli import (
+    ab_command,
     analyze_command,
     calibrate_command,
     check_command,
@@ -49,6 +50,7 @@ COMMANDS = (
         report_command,
         reproduce_command,
         rerun_command,
+        ab_command,
     ),
     *(analyze_command, show_command, explain_command, export_command, import_command, help_command),
     *(workload_commands, shell_commands),

@@ -101,6 +101,8 @@ class Request:
 
     def to_json(self) -> Json:
         asked = asdict(self)
+        if not self.launching.settings:
+            del asked["launching"]["settings"]
         return asked if self.workload else {name: asked[name] for name in asked if name != "workload"}
 
     @staticmethod

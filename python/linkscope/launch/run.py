@@ -28,6 +28,7 @@ from linkscope.launch.rounds import Rounds
 from linkscope.launch.scheduler import JobScheduler
 from linkscope.launch.supervisor import CaseEvents, outcome
 from linkscope.launch.worker import InterruptedRunError
+from linkscope.messages.catalog import problem
 from linkscope.plan.planned_case import PlannedCase
 from linkscope.plan.select import with_unit
 from linkscope.plan.suites import suite_names
@@ -97,6 +98,8 @@ def resume(
     """
     with inside.lead(path) as leader:
         before = RunFile.read(path)
+        if "interleaved" in before.header:
+            raise problem("ab.no-resume", path=str(path))
         again = {row.id for row in before.rows if row.status == "failed" or row.left_out}
         measured = frozenset(row.id for row in before.rows if row.id not in again)
         if request is None:
@@ -159,12 +162,12 @@ def _complete(
     job: Job, rounds: Rounds, writer: RunWriter, listener: Listener, leader: inside.JobLeader | None
 ) -> RunFile:
     sweep_abandoned()
-    run = _RunUnderWay(job, rounds, writer, listener, JobScheduler(job, leader, writer.append, listener.on_note))
+    run = RunUnderWay(job, rounds, writer, listener, JobScheduler(job, leader, writer.append, listener.on_note))
     for note in job.notes:
         listener.on_note(note)
     listener.on_job(job, [case for case in rounds.cases if rounds.lacks(case)])
     try:
-        with _stop_requested() as stopped:
+        with stop_requested() as stopped:
             for number, cases in rounds:
                 listener.on_round(number, cases)
                 try:
@@ -196,7 +199,7 @@ _SILENT_TIMES = 5.0
 
 
 @dataclass(frozen=True)
-class _RunUnderWay:
+class RunUnderWay:
     """What a run measures goes to its file first, then to its rounds and its listener."""
 
     job: Job
@@ -284,7 +287,7 @@ class _Start:
 
 
 @contextmanager
-def _stop_requested() -> Iterator[Callable[[], bool]]:
+def stop_requested() -> Iterator[Callable[[], bool]]:
     """Whether a signal asked to stop; the main thread alone can know, elsewhere the answer stays no."""
     stop = threading.Event()
 

@@ -109,7 +109,7 @@ class JobScheduler:
             launcher=launcher,
             engine=self.job.engine.command,
             environment=variables,
-            exported=_exported(variables, dict(group.settings)),
+            exported=_exported(variables, dict((*self.job.request.launching.settings, *group.settings))),
             command=(*survey.COMMAND, *self.job.engine.command) if wrapped else (),
             cpus={
                 one.rank: one.cpus for one in bind(self.job.node, plan["cases"], range(group.processes), self._cores)

@@ -258,6 +258,16 @@ class EngineRecord(Struct):
     methods: list[MethodRecord] | Unset = UNSET
 
 
+class InterleavedRecord(Struct):
+    """Of which comparison a run is one side (``linkscope ab``): ``group`` is that of all its ``sides``, whose base
+    comes first; ``settings``: what this side was measured with."""
+
+    group: Id
+    side: Word
+    sides: Annotated[list[Word], Meta(min_length=2)]
+    settings: list[Text]
+
+
 class HeaderRecord(Struct):
     """A run file's first line."""
 
@@ -273,6 +283,7 @@ class HeaderRecord(Struct):
     state: MachineState | Unset = UNSET
     identity: Identity | Unset = UNSET
     noise: NoiseRecord | Unset | None = UNSET
+    interleaved: InterleavedRecord | Unset = UNSET
 
 
 class Process(Struct):

@@ -38,6 +38,7 @@ class LaunchOptions:
 
     ``launcher``: one of LAUNCHERS. ``command``: the launcher's path and whatever else it shall be told.
     ``hosts``, ``hostfile``: as the launcher spells them. ``interface``: the address of this host that others report to.
+    ``settings``: variables that the measuring processes alone find in their environment (``linkscope ab``).
     """
 
     launcher: str | None = None
@@ -45,6 +46,7 @@ class LaunchOptions:
     hosts: str | None = None
     hostfile: str | None = None
     interface: str | None = None
+    settings: tuple[tuple[str, str], ...] = ()
 
     def __post_init__(self) -> None:
         if self.launcher == "mpirun":
@@ -71,7 +73,7 @@ class LaunchOptions:
     @property
     def command_line(self) -> list[str]:
         """The options that ask for the same."""
-        given = {field.name: getattr(self, field.name) for field in fields(self)}
+        given = {field.name: getattr(self, field.name) for field in fields(self) if field.name != "settings"}
         return [
             word
             for name, value in given.items()
@@ -98,11 +100,14 @@ class LaunchOptions:
         return inside.job_size(environment) or size_of_job(environment)
 
     def variables(self, environment: Mapping[str, str] = os.environ) -> dict[str, str]:
-        """What engines must find in ``environment`` besides: the MPI of the mpiexec that was asked for."""
-        if not self.words or "srun" in (self.launcher, Path(self.words[0]).name) or environment.get(MPI_VARIABLE):
-            return {}
+        """What engines must find in ``environment`` besides: the settings, and the MPI of the mpiexec that was asked
+        for."""
+        found = dict(self.settings)
+        asked = environment.get(MPI_VARIABLE) or found.get(MPI_VARIABLE)
+        if not self.words or "srun" in (self.launcher, Path(self.words[0]).name) or asked:
+            return found
         library = library_of(self.words[0])
-        return {} if library is None else {MPI_VARIABLE: str(library)}
+        return found if library is None else {**found, MPI_VARIABLE: str(library)}
 
     def kind_for(self, case: Json, environment: Mapping[str, str], leader: JobLeader | None) -> str:
         """Which of LAUNCHERS starts the processes of ``case``."""

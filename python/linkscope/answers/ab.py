@@ -1,0 +1,290 @@
+"""A/B: how sides that were measured in turns differ, result by result, and what the results that differ share.
+
+Statistics are those of statistics/paired.py: a round, in which every side was measured, is one observation.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from statistics import median
+from typing import Any
+
+import polars
+
+from linkscope.answers.answer import Answer, Column, Kind, Outcome, Table
+from linkscope.answers.common_cause import result_path
+from linkscope.answers.run_head import RunHead, findings_of, run_head
+from linkscope.answers.shared_words import Rule, rules
+from linkscope.figures.columns import RATE
+from linkscope.figures.run import Run
+from linkscope.messages.catalog import problem
+from linkscope.messages.finding import Finding, Level, note, warning
+from linkscope.messages.methods import method_name
+from linkscope.statistics.paired import ALPHA, FEWEST_ROUNDS, THRESHOLD, Difference, paired
+from linkscope.statistics.variance import HIGHER, LOWER, SAME, UNCLEAR
+
+Frame = polars.DataFrame
+Key = tuple[str, str, str]
+Json = dict[str, Any]
+
+_KEY = ("id", "place", "figure")
+_FEW_ROWS, _FEW_RULES, _FEW_LOST = 8, 3, 2
+"""Lines of a first screen."""
+_OF_ROUNDS = ("run.cut-short", "run.rounds-missing", "run.budget-ended")
+"""What heads say of a run that others may complete."""
+_CODES = {
+    "slower": ("ab.slower", "ab.slower-apart"),
+    "b": ("ab.faster", "ab.faster-apart"),
+    "faster": ("ab.other-faster", "ab.other-faster-apart"),
+}
+"""By what a side is beside the base: where results share something, and where they do not."""
+_SHOWN = ("base", "other", "speed", "speed_low", "speed_high", "rounds", "p", "verdict")
+
+
+def side_names(runs: Sequence[Run]) -> list[str]:
+    """Return the side that each run is of one comparison in turns; empty unless all are sides of the same."""
+    said = [run.header["interleaved"] for run in runs if "interleaved" in run.header]
+    if len(runs) < 2 or len(said) < len(runs) or len({one["group"] for one in said}) > 1:
+        return []
+    names = [str(one["side"]) for one in said]
+    return names if len(set(names)) == len(names) else []
+
+
+def answer(base: Run, *others: Run, alpha: float = ALPHA, threshold: float = THRESHOLD) -> Answer:
+    """Return how each other side differs from the base side.
+
+    Of all differences that are reported at most the share ``alpha`` is false; changes below the relative
+    ``threshold`` are none. Raises LinkscopeError where the runs are not sides of one comparison in turns.
+    """
+    if not side_names([base, *others]):
+        raise problem("ab.no-sides", paths=[str(run.path) for run in (base, *others)])
+    runs = sorted((base, *others), key=lambda run: run.header["interleaved"]["side"])
+    names, heads = side_names(runs), tuple(map(run_head, runs))
+    sides = [_Beside(name, runs[0], run, alpha, threshold) for name, run in zip(names[1:], runs[1:], strict=True)]
+    found = [finding for side in sides for finding in side.findings(names[0])]
+    lost = [finding for side in sides for finding in side.lost(names[0])]
+    outcome, headline = _verdict(sides, heads, found, threshold)
+    rest = [one for one in found if one is not headline]
+    level = Level.ERROR if outcome is Outcome.FAILS else Level.NOTE
+    spoilers, repeated = ([one for one in some if one.code not in _OF_ROUNDS] for some in findings_of(heads))
+    missing = sum(head.missing for head in heads)
+    block = [*_settings(runs, names), *(side.counts(threshold) for side in sides), *rest[:_FEW_RULES]]
+    return Answer(
+        "ab",
+        heads,
+        replace(headline, level=level),
+        outcome,
+        findings=(
+            *spoilers,
+            *([warning("ab.cut-short", missing=missing)] if missing else []),
+            *(replace(one, level=level) for one in (*block, *lost[:_FEW_LOST])),
+        ),
+        tables=tuple(table for side in sides for table in side.tables(names[0])),
+        next=tuple(_next(outcome, runs)),
+        details=(*repeated, *rest[_FEW_RULES:], *lost[_FEW_LOST:]),
+        data={
+            **{"alpha": alpha, "threshold": threshold},
+            "sides": [_said(run) for run in runs],
+            "differences": [side.to_json() for side in sides],
+        },
+        base=1,
+    )
+
+
+class _Beside:
+    """One side beside the base. ``results``: lines of the frame with the columns of ``_SHOWN``."""
+
+    def __init__(self, name: str, base: Run, run: Run, alpha: float, threshold: float) -> None:
+        self.name, self.base, self.run = name, base, run
+        self.modelled = base.modelled or run.modelled
+        self.rounds = {} if self.modelled else _changes(base, run)
+        changes = {key: list(by_round.values()) for key, by_round in self.rounds.items()}
+        frame = run.results.filter(polars.col("unit").is_not_null())
+        classes = {tuple(line): name for *line, name in frame.select(*_KEY, "class").iter_rows()}
+        found = paired(changes, classes, alpha, threshold)
+        self.results = _with_differences(frame, base.results, found)
+        self.lines = list(self.results.iter_rows(named=True))
+
+    def with_verdict(self, *verdicts: str) -> list[Json]:
+        """Return the lines that have a verdict."""
+        return [line for line in self.lines if line["verdict"] in verdicts]
+
+    def findings(self, base: str) -> Iterator[Finding]:
+        """Yield what the results share that are slower, then what those share that are faster."""
+        for verdict, opposite in ((LOWER, HIGHER), (HIGHER, LOWER)):
+            alike = self.with_verdict(SAME, opposite)
+            for rule in rules(self.with_verdict(verdict), alike):
+                yield self._finding(rule, verdict, base)
+
+    def _finding(self, rule: Rule, verdict: str, base: str) -> Finding:
+        change, low, high = (abs(one) for one in self._together(rule))
+        words = {word.name: word.value for word in rule.words}
+        facts = {"side": self.name.upper(), "beside": base.upper(), "change": change, "total": len(self.lines)}
+        facts |= {"interval": tuple(sorted((low, high))), "count": len(rule.lines), "alike": rule.alike}
+        facts |= {"what": [word.text(self.run.library) for word in rule.words], "words": words}
+        code, apart = _CODES["slower" if verdict == LOWER else "b" if self.name == "b" else "faster"]
+        return Finding(
+            code if rule.words else apart,
+            Level.NOTE,
+            facts,
+            results=tuple(dict.fromkeys(line["id"] for line in rule.lines)),
+        )
+
+    def _together(self, rule: Rule) -> tuple[float, float, float]:
+        """Return the relative change of a rule's results together, with its 95% interval: the median of a round's
+        changes is one observation."""
+        by_round: dict[int, list[float]] = {}
+        for line in rule.lines:
+            for number, change in self.rounds[_key(line)].items():
+                by_round.setdefault(number, []).append(change)
+        full = max(map(len, by_round.values()))
+        changes = [median(some) for some in by_round.values() if len(some) >= full / 2]
+        one = paired({"": changes}, {"": ""})[""]
+        middle, margin = median(line["change"] for line in rule.lines), one.margin or 0.0
+        return math.expm1(middle), math.expm1(middle - margin), math.expm1(middle + margin)
+
+    def counts(self, threshold: float) -> Finding:
+        """Return how many results have which verdict, by how many rounds."""
+        counted = Counter(line["verdict"] for line in self.lines)
+        facts: Json = {"slower": counted[LOWER], "faster": counted[HIGHER], "same": counted[SAME]}
+        facts |= {"unclear": counted[UNCLEAR], "threshold": threshold, "side": self.name.upper()}
+        rounds = max((line["rounds"] for line in self.lines), default=0)
+        return note("ab.counts", total=len(self.lines), rounds=rounds, **facts)
+
+    def lost(self, base: str) -> Iterator[Finding]:
+        """Yield the cases that ran on one of the two sides alone, by reason."""
+        for run, other, side in ((self.base, self.run, self.name), (self.run, self.base, base)):
+            reasons: dict[str, list[str]] = {}
+            for row in other.file.rows:
+                known = run.rows.get(row.id)
+                if row.status != "ok" and known is not None and known.status == "ok" and not row.left_out:
+                    reasons.setdefault(str(row.reason), []).append(row.id)
+            for reason, ids in reasons.items():
+                facts = {"count": len(ids), "reason": reason, "side": side.upper()}
+                yield Finding("ab.lost", Level.NOTE, facts, results=tuple(ids))
+
+    def tables(self, base: str) -> Iterator[Table]:
+        """Yield the results that differ or are unclear, then all."""
+        values = (
+            Column("base", Kind.VALUE, head=base.upper()),
+            Column("other", Kind.VALUE, head=self.name.upper()),
+            Column("speed", Kind.CHANGE, interval=True),
+        )
+        columns = (Column("between", Kind.PATH), Column("called"), Column("bytes", Kind.SIZE), *values)
+        facts = {"side": self.name.upper(), "beside": base.upper()}
+        shown = _named(self.results, self.run.library)
+        differ = shown.filter(polars.col("verdict").is_in((LOWER, HIGHER)))
+        if differ.height:
+            ordered = differ.sort("between", "called", "bytes", maintain_order=True)
+            yield Table("ab.differ", ordered, columns, facts=facts, first=_FEW_ROWS)
+        elif (unclear := shown.filter(polars.col("verdict") == UNCLEAR)).height:
+            widest = unclear.sort(polars.col("speed").abs(), descending=True, nulls_last=True)
+            yield Table("ab.unclear", widest, columns, facts=facts, first=_FEW_ROWS)
+        every = (Column("id"), *values, Column("rounds", Kind.COUNT), Column("verdict"))
+        yield Table("ab.results", shown, every, facts=facts, detail=True)
+
+    def to_json(self) -> Json:
+        """Return the verdicts of all results, JSON-ready."""
+        columns = (*_KEY, "unit", *_SHOWN)
+        return {"side": self.name, "results": list(self.results.select(columns).iter_rows(named=True))}
+
+
+def _key(line: Mapping[str, Any]) -> Key:
+    return (line["id"], line["place"], line["figure"])
+
+
+def _changes(base: Run, other: Run) -> dict[Key, dict[int, float]]:
+    """Return the logarithm of the speed of a run over the base's, by result and round, where both have the round."""
+    before, after = _by_round(base), _by_round(other)
+    found = {}
+    for key, values in after.items():
+        rounds = sorted(values.keys() & before.get(key, {}).keys())
+        if rounds:
+            found[key] = {number: values[number] - before[key][number] for number in rounds}
+    return found
+
+
+def _by_round(run: Run) -> dict[Key, dict[int, float]]:
+    """Return the logarithm of each result's speed by round."""
+    found: dict[Key, dict[int, float]] = {}
+    columns = (*_KEY, "unit", "replicate_values")
+    for case_id, place, figure, unit, values in run.results.select(columns).iter_rows():
+        rounds = [row.replicate for row in run.rows[case_id].measured]
+        if values is None or len(values) != len(rounds) or min(values) <= 0:
+            continue
+        sign = 1.0 if unit == RATE else -1.0
+        found[case_id, place, figure] = {
+            number: sign * math.log(value) for number, value in zip(rounds, values, strict=True)
+        }
+    return found
+
+
+def _with_differences(frame: Frame, base: Frame, found: Mapping[Key, Difference]) -> Frame:
+    """Return the lines that both sides have, with what was found of each."""
+    joined = frame.join(base.select(*_KEY, polars.col("value").alias("base")), on=_KEY, maintain_order="left")
+    rows = [(*key, one.change, one.margin, one.rounds, one.p, one.verdict) for key, one in found.items()]
+    types: dict[str, Any] = dict.fromkeys(_KEY, polars.String) | {"change": polars.Float64, "margin": polars.Float64}
+    types |= {"rounds": polars.Int64, "p": polars.Float64, "verdict": polars.String}
+    columns = joined.join(Frame(rows, schema=types, orient="row"), on=_KEY, how="left", maintain_order="left")
+    change, margin = polars.col("change"), polars.col("margin")
+    shares = {"speed": change, "speed_low": change - margin, "speed_high": change + margin}
+    return columns.with_columns(
+        polars.col("value").alias("other"),
+        polars.col("rounds").fill_null(0),
+        polars.col("p").fill_null(1.0),
+        polars.col("verdict").fill_null(UNCLEAR),
+        *((share.exp() - 1).alias(name) for name, share in shares.items()),
+    )
+
+
+def _named(results: Frame, library: str) -> Frame:
+    """Return results with the path and the method that a screen shows."""
+    lines = list(results.iter_rows(named=True))
+    between = polars.Series("between", [result_path(line) for line in lines], polars.String)
+    called = polars.Series("called", [method_name(line["way"], library) for line in lines], polars.String)
+    return results.with_columns(between, called).select(*_KEY, "unit", "between", "called", "bytes", *_SHOWN)
+
+
+def _verdict(
+    sides: Sequence[_Beside], heads: Sequence[RunHead], found: Sequence[Finding], threshold: float
+) -> tuple[Outcome, Finding]:
+    lines = [line for side in sides for line in side.lines]
+    counted = Counter(line["verdict"] for line in lines)
+    facts = {"total": len(lines), "same": counted[SAME], "unclear": counted[UNCLEAR]}
+    if any(head.modelled for head in heads):
+        return Outcome.UNTESTED, note("ab.modelled", **facts)
+    slower = [one for one in found if one.code.startswith("ab.slower")]
+    if found:
+        largest = max(slower or found, key=lambda one: (one.facts["count"], one.facts["change"]))
+        return Outcome.FAILS if slower else Outcome.HOLDS, largest
+    if lines and 2 * counted[SAME] >= len(lines):
+        return Outcome.HOLDS, note("ab.same", threshold=threshold, **facts)
+    rounds = min((line["rounds"] for line in lines), default=0)
+    if rounds < FEWEST_ROUNDS:
+        return Outcome.UNCLEAR, note("ab.few-rounds", rounds=rounds, needed=FEWEST_ROUNDS)
+    return Outcome.UNCLEAR, note("ab.inconclusive", **facts)
+
+
+def _said(run: Run) -> Json:
+    """Return what a run says of its side: name, settings, and versions of what the engine loaded."""
+    said = run.header["interleaved"]
+    versions = dict((run.header.get("engine") or {}).get("versions") or {})
+    return {"side": said["side"], "settings": list(said["settings"]), "versions": versions, "path": str(run.path)}
+
+
+def _settings(runs: Sequence[Run], names: Sequence[str]) -> Iterator[Finding]:
+    """Yield what each side was measured with, and the versions in which the sides differ."""
+    said = [_said(run) for run in runs]
+    differ = {name for one in said for name in one["versions"] if len({s["versions"].get(name) for s in said}) > 1}
+    for name, one in zip(names, said, strict=True):
+        versions = [f"{what} {text}" for what, text in one["versions"].items() if what in differ]
+        facts = {"side": name.upper(), "settings": " ".join(one["settings"])}
+        yield note("ab.side-versions", versions=versions, **facts) if versions else note("ab.side", **facts)
+
+
+def _next(outcome: Outcome, runs: Sequence[Run]) -> Iterator[Finding]:
+    if outcome is not Outcome.UNTESTED:
+        yield note("ab.next-full", runs=" ".join(str(run.path) for run in runs))

@@ -1,0 +1,129 @@
+"""Shared words: what results that differ have in common and results that do not differ lack, as a rule of few words.
+
+A word is a column with a value: a movement, a method, a setting such as form=graph or NCCL_PROTO=simple, a clock, a
+kind of memory, a path, or sizes from or up to a limit. A rule takes the word that brings its results closest to those
+that differ (F measure of precision and recall), then the next, until no word helps.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from linkscope.messages.methods import method_name
+from linkscope.messages.names import named
+from linkscope.messages.numbers import size
+from linkscope.messages.template import written
+
+Line = Mapping[str, Any]
+
+MOST_RULES = 3
+"""Rules in one direction; results that are left have nothing in common."""
+_COLUMNS = ("movement", "method", "clock", "memories", "role", "path", "processes", "flows", "tier")
+_ALWAYS = ("movement", "method")
+"""Columns that name results, and are told where all of a rule's results agree, whether or not others do."""
+_FROM, _UP_TO = "from", "up-to"
+_LEAST_GAIN = 1e-9
+
+
+@dataclass(frozen=True, order=True)
+class Word:
+    """A column, or the name of a setting, and its value; of "from" and "up-to" the value is a size in bytes."""
+
+    name: str
+    value: Any
+
+    def text(self, library: str) -> str:
+        """Return how a screen says it; ``library``: NCCL or RCCL, whichever ran."""
+        if self.name in (_FROM, _UP_TO):
+            return named("shared", f"{self.name}/{size(self.value)}")
+        if self.name == "method":
+            return method_name(self.value, library)
+        if self.name in ("movement", "path"):
+            return written(str(self.value), "path")
+        if self.name in _COLUMNS:
+            return named("shared", f"{self.name}/{self.value}")
+        return f"{self.name}={self.value}"
+
+
+@dataclass(frozen=True)
+class Rule:
+    """Words that lines share, and the lines that differ and have them all. ``alike``: how many others have them."""
+
+    words: tuple[Word, ...]
+    lines: tuple[Line, ...]
+    alike: int
+
+
+def rules(differ: Sequence[Line], alike: Sequence[Line]) -> Iterator[Rule]:
+    """Yield what lines that differ share, the rule of most lines first; the last may have no word: nothing in common.
+
+    ``alike``: lines that are known not to differ. Without any of these the words are those that all share.
+    """
+    left = list(differ)
+    for _ in range(MOST_RULES):
+        if not left:
+            return
+        rule = _rule(left, alike)
+        if len(rule.lines) < 2 and len(left) > 1:
+            break
+        yield rule
+        left = [line for line in left if not any(line is one for one in rule.lines)]
+    if left:
+        yield Rule((), tuple(left), len(alike))
+
+
+def _rule(left: Sequence[Line], alike: Sequence[Line]) -> Rule:
+    words: list[Word] = []
+    inside, outside = list(left), list(alike)
+    candidates = _candidates(left)
+    best = _f_measure(len(inside), len(outside), len(left))
+    while outside:
+        scored = []
+        for word, has in candidates.items():
+            kept, against = [*filter(has, inside)], [*filter(has, outside)]
+            scored.append((-_f_measure(len(kept), len(against), len(left)), _rank(word), word, kept, against))
+        score, _, word, kept, against = min(scored, key=lambda one: one[:2])
+        if -score <= best + _LEAST_GAIN:
+            break
+        words, best, inside, outside = [*words, word], -score, kept, against
+    return Rule(tuple(_told(words, inside)), tuple(inside), len(outside))
+
+
+def _told(words: Sequence[Word], inside: Sequence[Line]) -> Iterator[Word]:
+    """Yield the words of a rule behind those that name its results."""
+    for name in _ALWAYS:
+        values = {line[name] for line in inside}
+        if len(values) == 1:
+            yield Word(name, values.pop())
+    yield from sorted((word for word in words if word.name not in _ALWAYS), key=_rank)
+
+
+def _f_measure(found: int, wrong: int, wanted: int) -> float:
+    return 2 * found / (found + wrong + wanted)
+
+
+def _rank(word: Word) -> tuple[int, str, str]:
+    """Return the order in which words that explain as much are taken, and told."""
+    order = (*_COLUMNS[:2], _FROM, _UP_TO, "", *_COLUMNS[2:])
+    return (order.index(word.name if word.name in order else ""), word.name, str(word.value).zfill(20))
+
+
+def _candidates(lines: Sequence[Line]) -> dict[Word, Callable[[Line], bool]]:
+    """Return the words of the lines, each with what says whether a line has it."""
+    found: dict[Word, Callable[[Line], bool]] = {}
+    for line in lines:
+        for word in _words(line):
+            found.setdefault(word, lambda other, word=word: word in _words(other))  # type: ignore[misc]
+    for limit in sorted({line["bytes"] for line in lines if line["bytes"]}):
+        found[Word(_FROM, limit)] = lambda other, limit=limit: (other["bytes"] or 0) >= limit  # type: ignore[misc]
+        found[Word(_UP_TO, limit)] = lambda other, limit=limit: 0 < (other["bytes"] or 0) <= limit  # type: ignore[misc]
+    return found
+
+
+def _words(line: Line) -> set[Word]:
+    settings = [*(line["parameters"] or "").split(), *(line["environment"] or "").split()]
+    pairs = (one.partition("=") for one in settings)
+    columns = (Word(name, line[name]) for name in _COLUMNS if line[name] not in (None, ""))
+    return {*columns, *(Word(name, value) for name, _, value in pairs)}

@@ -1,0 +1,354 @@
+"""A/B: the same cases under two settings or more, in turns: fresh processes for each turn, the order shuffled.
+
+A round has a turn of every side. The orders of two rounds that follow each other are mirrored, so that what drifts
+steadily falls on all sides alike. Each side has a run file of its own, whose replicates are the rounds.
+"""
+
+from __future__ import annotations
+
+import math
+import platform
+import random
+import shlex
+import time
+import uuid
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from linkscope.errors import LinkscopeError
+from linkscope.launch import costs
+from linkscope.launch.ab_sides import Side, check_loaded
+from linkscope.launch.fitting import MOST_ROUNDS, fitted
+from linkscope.launch.job import Job, Request, prepare
+from linkscope.launch.launcher import inside
+from linkscope.launch.process.scratch import sweep_abandoned
+from linkscope.launch.rounds import Rounds
+from linkscope.launch.run import INTERRUPTED, RUNS, Listener, RunUnderWay, stop_requested
+from linkscope.launch.scheduler import JobScheduler
+from linkscope.launch.supervisor import outcome
+from linkscope.launch.worker import InterruptedRunError
+from linkscope.messages.catalog import problem, sentence
+from linkscope.messages.finding import note
+from linkscope.plan.budget import RoundLimits, fit, limits
+from linkscope.plan.planned_case import PlannedCase
+from linkscope.plan.select import parse_duration
+from linkscope.results.noise_class import noise_class
+from linkscope.results.row import Row
+from linkscope.results.run_file import RunFile
+from linkscope.results.run_writer import RunWriter
+from linkscope.statistics.paired import FEWEST_ROUNDS, THRESHOLD, Difference, paired
+from linkscope.statistics.variance import SAME, UNCLEAR
+
+Json = dict[str, Any]
+Narrow = Callable[["Comparison"], Sequence[PlannedCase]]
+
+BUDGET_S = 120.0
+"""Seconds of a comparison where no budget is named."""
+_FIRST_SHARE = 0.6
+"""Share of the time that the first rounds of all cases are planned to take; the rest narrows differences down."""
+_CONFIRMED_ROUNDS = 14
+"""Rounds after which a result that differs is not measured again."""
+
+
+def default_folder() -> Path:
+    """Return runs/ab-HOST-TIME for a comparison that starts now."""
+    return RUNS / f"ab-{platform.node()}-{datetime.now():%Y%m%d-%H%M%S}"
+
+
+@dataclass(frozen=True)
+class Turns:
+    """What one side is measured by: its settings, its job and its run file."""
+
+    side: Side
+    job: Job
+    writer: RunWriter
+    run: RunUnderWay
+
+
+class _AllTurns(Rounds):
+    """What all sides found. A launch shape that one of them has tuned holds for all: two shapes are no setting."""
+
+    def take(self, rows: Iterable[Row]) -> None:
+        for row in rows:
+            known = self._rows[row.id]
+            known[len(known)] = row
+
+
+@dataclass
+class Comparison:
+    """A comparison under way. ``cases``: those that further rounds visit. ``logs``: by case and side, the logarithm of
+    the speed in each round. ``threshold``: relative differences of less are none."""
+
+    turns: Sequence[Turns]
+    deadline: float
+    cases: list[PlannedCase]
+    threshold: float = THRESHOLD
+    round: int = 0
+    logs: dict[str, dict[str, dict[int, float]]] = field(default_factory=dict)
+    classes: dict[str, str] = field(default_factory=dict)
+    took_s: dict[str, float] = field(default_factory=dict)
+    """Seconds of the last visit of each case."""
+
+    @property
+    def job(self) -> Job:
+        """Return the job of the base side."""
+        return self.turns[0].job
+
+    def take(self, side: str, row: Row) -> None:
+        """Know a row of a side."""
+        self.took_s[row.id] = row.elapsed_s
+        if (speed := _speed(row)) is not None:
+            self.logs.setdefault(row.id, {}).setdefault(side, {})[row.replicate] = math.log(speed)
+            self.classes.setdefault(row.id, noise_class(row.case).key)
+
+    def differences(self) -> dict[tuple[str, str], Difference]:
+        """Return how each case differs from the base side, by id and side."""
+        changes: dict[tuple[str, str], list[float]] = {}
+        base = self.turns[0].side.name
+        for case_id, sides in self.logs.items():
+            for side in sides.keys() - {base}:
+                rounds = sides[side].keys() & sides.get(base, {}).keys()
+                changes[case_id, side] = [sides[side][one] - sides[base][one] for one in sorted(rounds)]
+        return paired(changes, {key: self.classes[key[0]] for key in changes}, threshold=self.threshold)
+
+    def limited(self, case: Json) -> Json:
+        """Return a case that comes in addition, with its limits of time."""
+        return {**case, **limits(case, self.job.options)}
+
+    def left_s(self) -> float:
+        """Return how many seconds are left."""
+        return self.deadline - time.monotonic()
+
+
+def compared(
+    request: Request,
+    sides: Sequence[Side],
+    folder: Path,
+    listener: Listener | None = None,
+    narrowing: Narrow = lambda comparison: (),
+    threshold: float = THRESHOLD,
+) -> list[RunFile]:
+    """Measure what ``request`` asks for under each side in turns, and return the run files: ``folder``/a.jsonl and on.
+
+    The budget is that of all sides together. ``narrowing`` says, after the first rounds and whenever all cases are
+    known, which cases come in addition. Raises LinkscopeError for wrong input, where a side has loaded another library
+    than asked for, and with exit code 130 when interrupted: what was measured is in the files.
+    """
+    told = listener or Listener()
+    if inside.place() is not None:
+        raise problem("ab.inside")
+    if len(sides) < 2:
+        raise problem("ab.too-few")
+    if any(folder.glob("*.jsonl")):
+        raise problem("ab.folder-exists", path=str(folder))
+    deadline = time.monotonic() + (parse_duration(request.budget) if request.budget else BUDGET_S)
+    jobs = [_job(replace(request, budget=None), side) for side in sides]
+    jobs = _shared(jobs, deadline)
+    group = f"{platform.node()}-{uuid.uuid4().hex[:12]}"
+    rounds = _AllTurns(jobs[0].cases, RoundLimits(1, MOST_ROUNDS), jobs[0].options.precision, seed=group)
+    turns: list[Turns] = []
+    comparison = Comparison(turns, deadline, [one for one in jobs[0].cases if one.skip is None], threshold)
+    command = _command_line(request, sides)
+    try:
+        for side, job in zip(sides, jobs, strict=True):
+            turns.append(_turns(side, job, sides, group, folder, rounds, comparison, told, command))
+        sweep_abandoned()
+        for text in dict.fromkeys(text for one in jobs for text in one.notes):
+            told.on_note(text)
+        told.on_job(jobs[0], comparison.cases)
+        with stop_requested() as stopped:
+            _skip_unmeasured(turns)
+            try:
+                _measure(comparison, group, told, narrowing, stopped)
+            except InterruptedRunError as interruption:
+                if stopped():
+                    raise _interrupted(comparison) from interruption
+        for one in turns:
+            _leave_out_rest(one, comparison)
+            one.writer.append({"record": "state", "when": "finished", "state": one.job.state()})
+    finally:
+        for one in turns:
+            one.writer.close()
+    return [RunFile.read(one.writer.path) for one in turns]
+
+
+def _job(request: Request, side: Side) -> Job:
+    """Return the job of a side. Raises LinkscopeError where its engine has not loaded what was asked for."""
+    launching = replace(request.launching, settings=side.variables)
+    if side.mpiexec is not None and not launching.is_asked_for:
+        launching = replace(launching, launcher_command=shlex.quote(side.mpiexec))
+    job = prepare(replace(request, launching=launching))
+    if not job.node.modelled:
+        check_loaded(side, job.engine.command, job.engine.description)
+    names = {name for name, _ in side.variables}
+    for case in job.cases:
+        for name in sorted(names & case.environment.keys()):
+            raise problem("ab.set-by-suite", name=name, test=f"{case.case.get('suite')}/{case.case.get('name')}")
+    return job
+
+
+def _shared(jobs: Sequence[Job], deadline: float) -> list[Job]:
+    """Return the jobs with the same cases, each sampled for so long that the first rounds of all sides fit; cases that
+    do not fit are left out. Raises LinkscopeError where the sides have not the same cases."""
+    ids = set(jobs[0].ids)
+    if any(set(job.ids) != ids for job in jobs):
+        raise problem("ab.other-cases", sides=len(jobs))
+    first = jobs[0]
+    if first.node.modelled:
+        limits_of = RoundLimits(1, 1)
+        return [replace(job, rounds=limits_of) for job in jobs]
+    turn_s = _FIRST_SHARE * (deadline - time.monotonic()) / (len(jobs) * FEWEST_ROUNDS)
+    known = costs.known(costs.kept_at(first.node.name, first.backend)).times(first.crowd)
+    runnable = [one.case for one in first.cases if all(_planned(job, one.id).skip is None for job in jobs)]
+    _, out = fit(runnable, turn_s, 1, known)
+    if runnable and len(out) == len(runnable):
+        raise problem("ab.short-budget", seconds=math.ceil(deadline - time.monotonic()))
+    rounds = RoundLimits(FEWEST_ROUNDS, MOST_ROUNDS)
+    found = []
+    for job in jobs:
+        kept = [replace(one, skip=_NO_TIME, left_out=True) if one.id in out else one for one in job.cases]
+        fits = fitted(kept, first.options.precision, rounds, known, turn_s * FEWEST_ROUNDS)
+        said = [sentence(note("ab.left-out", cases=len(runnable), left_out=len(out)))] if out else []
+        spread = RoundLimits(1, MOST_ROUNDS)
+        notes = (*job.notes, *said)
+        found.append(
+            replace(job, cases=fits.cases, options=fits.options, rounds=spread, deadline=deadline, notes=notes)
+        )
+    return found
+
+
+_NO_TIME = "the budget is too short"
+
+
+def _planned(job: Job, case_id: str) -> PlannedCase:
+    return next(one for one in job.cases if one.id == case_id)
+
+
+def _turns(
+    side: Side,
+    job: Job,
+    sides: Sequence[Side],
+    group: str,
+    folder: Path,
+    rounds: Rounds,
+    comparison: Comparison,
+    listener: Listener,
+    command: Sequence[str],
+) -> Turns:
+    header = job.header(command)
+    header["interleaved"] = {
+        "group": group,
+        "side": side.name,
+        "sides": [one.name for one in sides],
+        "settings": list(side.settings),
+    }
+    writer = RunWriter.create(folder / f"{side.name}.jsonl", header)
+
+    def take(row: Json) -> None:
+        comparison.take(side.name, Row.from_json(row))
+        listener.on_row(row)
+
+    scheduler = JobScheduler(job, None, writer.append, listener.on_note)
+    return Turns(side, job, writer, RunUnderWay(job, rounds, writer, replace(listener, on_row=take), scheduler))
+
+
+def _command_line(request: Request, sides: Sequence[Side]) -> list[str]:
+    """Return the words that ask for the same again."""
+    settings = [word for one in sides for setting in one.settings for word in (f"--{one.name}", setting)]
+    return ["linkscope", "ab", *request.command_line[2:], *settings]
+
+
+def _skip_unmeasured(turns: Sequence[Turns]) -> None:
+    """Write the rows of cases that no side measures, or that this one cannot."""
+    for one in turns:
+        skipped = [case for case in one.job.cases if case.skip is not None]
+        one.run.visit(0, skipped, lambda: False)
+
+
+def _measure(
+    comparison: Comparison, group: str, listener: Listener, narrowing: Narrow, stopped: Callable[[], bool]
+) -> None:
+    """Take turns until all is known or the time is used up. Raises InterruptedRunError where a turn was cut short."""
+    order = random.Random(group)
+    sides = list(comparison.turns)
+    everywhere = {case.id for case in comparison.cases if all(_planned(one.job, case.id).skip is None for one in sides)}
+    comparison.cases = [case for case in comparison.cases if case.id in everywhere]
+    while (cases := _wanted(comparison, narrowing)) and comparison.round < MOST_ROUNDS:
+        number = comparison.round
+        if number % 2 == 0:
+            order.shuffle(sides)
+        shuffled = list(cases)
+        random.Random(f"{group} {number}").shuffle(shuffled)
+        listener.on_round(number, shuffled)
+        for one in sides if number % 2 == 0 else reversed(sides):
+            one.run.visit(number, shuffled, stopped)
+        comparison.round += 1
+        if comparison.job.node.modelled:
+            return
+
+
+def _wanted(comparison: Comparison, narrowing: Narrow) -> list[PlannedCase]:
+    """Return the cases of the next round: all until each has so many rounds that it may differ, then those that are
+    open, as many as the time allows, and those that narrow a difference down."""
+    if comparison.round < FEWEST_ROUNDS:
+        return _that_fit(comparison, comparison.cases) if comparison.round else comparison.cases
+    differences = comparison.differences()
+    comparison.cases.extend(narrowing(comparison))
+    open_cases = [case for case in comparison.cases if _is_open(case, comparison, differences)]
+    return _that_fit(comparison, open_cases)
+
+
+def _is_open(case: PlannedCase, comparison: Comparison, differences: dict[tuple[str, str], Difference]) -> bool:
+    """Return whether a case has too few rounds, is unclear, or differs and has not been confirmed."""
+    known = [differences.get((case.id, one.side.name)) for one in comparison.turns[1:]]
+    if case.id in comparison.took_s and not any(known):
+        return False
+    for one in known:
+        if one is None or one.rounds < FEWEST_ROUNDS or one.verdict == UNCLEAR:
+            return True
+        if one.verdict != SAME and one.rounds < _CONFIRMED_ROUNDS:
+            return True
+    return False
+
+
+def _that_fit(comparison: Comparison, cases: Sequence[PlannedCase]) -> list[PlannedCase]:
+    """Return the cases of a round that fits into what is left, those first that have the fewest rounds."""
+    sides = len(comparison.turns)
+    begun = {case_id: max(map(len, of_sides.values())) for case_id, of_sides in comparison.logs.items()}
+    known = comparison.job.options.costs
+    left = comparison.left_s() - sides * known.starts_s([case.case for case in cases])
+    chosen: list[PlannedCase] = []
+    for case in sorted(cases, key=lambda one: begun.get(one.id, 0)):
+        took = sides * comparison.took_s.get(case.id, comparison.job.visit_s(case))
+        if took <= left:
+            chosen.append(case)
+            left -= took
+    return chosen
+
+
+def _leave_out_rest(turns: Turns, comparison: Comparison) -> None:
+    """Say of every planned case without a row that there was no time for it."""
+    for case in turns.job.cases:
+        if case.skip is None and case.id not in comparison.took_s:
+            row = outcome(case.case, "skipped", _NO_TIME, turns.job.backend)
+            turns.writer.append({**row, "left_out": True})
+
+
+def _interrupted(comparison: Comparison) -> LinkscopeError:
+    """Return the error that says where what was measured is."""
+    paths = [str(one.writer.path) for one in comparison.turns]
+    for one in comparison.turns:
+        one.writer.append({"record": "state", "when": "interrupted"})
+    error = problem("ab.interrupted", rounds=comparison.round, command=shlex.join(["linkscope", "compare", *paths]))
+    return LinkscopeError(str(error), INTERRUPTED)
+
+
+def _speed(row: Row) -> float | None:
+    """Return a number that grows with the speed of a row: its rate, or one over its time; None where it has neither."""
+    watched = row.watched
+    if row.status != "ok" or watched is None or watched.median <= 0:
+        return None
+    return watched.median if row.aggregate is not None else 1 / watched.median

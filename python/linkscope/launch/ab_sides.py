@@ -1,0 +1,155 @@
+"""Sides: the settings that `linkscope ab` measures beside each other, and what an engine loads under each."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from linkscope.errors import LinkscopeError
+from linkscope.launch.engines import PROGRAM_VARIABLE, surroundings
+from linkscope.launch.launcher.launch_options import MPI_VARIABLE
+from linkscope.messages.catalog import problem
+
+Json = dict[str, Any]
+
+AS_IS = "as-is"
+"""The setting of a side that changes nothing."""
+XCCL_VARIABLE = "LINKSCOPE_XCCL"
+"""The library of NCCL or RCCL that engines load, instead of looking for one."""
+_VARIABLES = {"nccl": XCCL_VARIABLE, "rccl": XCCL_VARIABLE, "mpi": MPI_VARIABLE, "torch": PROGRAM_VARIABLE}
+_LOADED = {"nccl": "nccl library", "rccl": "rccl library", "mpi": "MPI library"}
+"""By kind of library, the name under which an engine says which file it has loaded (versions of its description)."""
+_OWN = ("LINKSCOPE_CONTROL", "LINKSCOPE_TOKEN", "LINKSCOPE_RANK", "LINKSCOPE_KNOWN_HOSTS", "LINKSCOPE_ENGINE_DIR")
+"""Variables that linkscope itself sets, or reads."""
+_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+_PRELOAD = "LD_PRELOAD"
+_IGNORED = "cannot be preloaded"
+"""What the loader of glibc says of a file in LD_PRELOAD that it leaves out."""
+_PACKAGE = Path(__file__).resolve().parents[1]
+
+
+@dataclass(frozen=True)
+class Side:
+    """One side. ``name``: "a". ``settings``: as they were typed. ``variables``: what the measuring processes find in
+    their environment. ``files``: the libraries asked for, by kind (nccl, rccl, mpi, torch)."""
+
+    name: str
+    settings: tuple[str, ...]
+    variables: tuple[tuple[str, str], ...] = ()
+    files: tuple[tuple[str, Path], ...] = ()
+
+    @property
+    def mpiexec(self) -> str | None:
+        """Return the mpiexec that is installed with the MPI of this side; None where there is none."""
+        mpi = dict(self.files).get("mpi")
+        program = mpi.parent.parent / "bin" / "mpiexec" if mpi else None
+        return str(program) if program is not None and os.access(program, os.X_OK) else None
+
+
+def side_of(name: str, words: Sequence[str], scratch: Path) -> Side:
+    """Return the side that ``words`` ask for: NAME=VALUE, nccl=FILE, rccl=FILE, mpi=FILE, torch=PYTHON, or as-is.
+
+    ``scratch``: a folder in which another Python finds linkscope. Raises LinkscopeError, one line, for a word that is
+    none of these, and for a file that is not there.
+    """
+    variables: dict[str, str] = {}
+    files: dict[str, Path] = {}
+    for word in words:
+        if word == AS_IS:
+            if len(words) > 1:
+                raise problem("ab.as-is-alone", side=name)
+            continue
+        key, separator, value = word.partition("=")
+        if not separator or _NAME.fullmatch(key) is None:
+            raise problem("ab.malformed", side=name, word=word)
+        if key in _VARIABLES:
+            files[key] = _file(name, word, value, key)
+            value, key = str(files[key]), _VARIABLES[key]
+        if key in _OWN or "\0" in value:
+            raise problem("ab.own-variable", name=key)
+        if key in variables:
+            raise problem("ab.twice", side=name, name=key)
+        if key == _PRELOAD:
+            for one in re.split(r"[:\s]+", value):
+                if "/" in one and not Path(one).is_file():
+                    raise problem("ab.no-file", side=name, word=word)
+        variables[key] = value
+    if "torch" in files:
+        variables.setdefault("PYTHONPATH", os.pathsep.join(_findable(scratch)))
+    return Side(name, tuple(words), tuple(variables.items()), tuple(files.items()))
+
+
+def _file(name: str, word: str, value: str, kind: str) -> Path:
+    path = Path(value).absolute()
+    if not path.is_file() or (kind == "torch" and not os.access(path, os.X_OK)):
+        raise problem("ab.no-program" if kind == "torch" else "ab.no-file", side=name, word=word)
+    return path
+
+
+def _findable(scratch: Path) -> Iterator[str]:
+    """Yield a folder that holds linkscope and nothing else, then what the user has: this Python's packages would hide
+    those of the other."""
+    link = scratch / _PACKAGE.name
+    if not link.exists():
+        link.symlink_to(_PACKAGE)
+    yield str(scratch)
+    yield from filter(None, os.environ.get("PYTHONPATH", "").split(os.pathsep))
+
+
+def check_loaded(side: Side, command: Sequence[str], description: Mapping[str, Any]) -> None:
+    """Raise LinkscopeError unless the engine, as it describes itself under the side's settings, has loaded every
+    library of the side. ``command``: what starts the engine."""
+    versions: Mapping[str, str] = description.get("versions", {})
+    for kind, path in side.files:
+        if kind == "torch":
+            if "PyTorch" not in versions:
+                raise problem("ab.no-torch", side=side.name, path=str(path))
+            continue
+        loaded = versions.get(_LOADED[kind])
+        if loaded is None:
+            raise problem("ab.not-loaded", side=side.name, path=str(path), why=_why(kind, description))
+        if not _is_adapter(path) and not _same(Path(loaded), path):
+            raise problem("ab.other-loaded", side=side.name, path=str(path), loaded=loaded)
+    _check_preloaded(side, command)
+
+
+def _why(kind: str, description: Mapping[str, Any]) -> str:
+    """Return why the engine has not loaded a library of a kind, in its words."""
+    method = "mpi" if kind == "mpi" else "xccl"
+    for one in description.get("methods", ()):
+        if one.get("name") == method:
+            return str(one.get("reason", "the engine does not say why"))
+    return f"this engine has no {kind.upper()}"
+
+
+def _same(one: Path, other: Path) -> bool:
+    try:
+        return one.samefile(other)
+    except OSError:
+        return False
+
+
+def _is_adapter(path: Path) -> bool:
+    """Return whether a file is an adapter of linkscope's, which loads the MPI that it was built with."""
+    return path.name.startswith("liblinkscope-mpi")
+
+
+def _check_preloaded(side: Side, command: Sequence[str]) -> None:
+    """Raise LinkscopeError where the loader says that it ignores what shall be preloaded."""
+    if _PRELOAD not in dict(side.variables):
+        return
+    environment = {**surroundings(), **dict(side.variables)}
+    try:
+        said = subprocess.run(
+            [*command, "describe"], capture_output=True, text=True, timeout=60, check=False, env=environment
+        ).stderr
+    except (OSError, subprocess.TimeoutExpired) as error:
+        raise LinkscopeError(f"side {side.name}: cannot start {command[0]}: {error}") from error
+    for line in said.splitlines():
+        if _IGNORED in line:
+            raise problem("ab.ignored", side=side.name, said=" ".join(line.split()))

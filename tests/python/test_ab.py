@@ -1,0 +1,232 @@
+"""A/B: planted changes are found and sized, sides that are alike are the same, and the command takes its turns."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+import recorded
+from interleaved import ask, claims, heavy, quiet, sides, two_speeds
+from launching import Bench, bench, real_engine, use_built_engines
+
+from linkscope.answers.compare import compare
+from linkscope.figures.run import Run
+from linkscope.results.run_file import RunFile
+
+__all__ = ["bench", "real_engine"]
+Json = dict[str, Any]
+RECORDED = recorded.PAIR
+
+
+@pytest.fixture(autouse=True)
+def unconfirmed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let what differs be known after the first rounds, for the sake of time."""
+    monkeypatch.setattr("linkscope.launch.ab._CONFIRMED_ROUNDS", 8)
+
+
+def _of_method(method: str, share: float, least: int = 0) -> Any:
+    def slower(case: Json) -> float:
+        flow = case["flows"][0]
+        return share if flow["method"] == method and flow["bytes"] >= least else 0.0
+
+    return slower
+
+
+@pytest.mark.parametrize("share", [0.01, 0.03, 0.1])
+def test_a_planted_change_is_found_sized_and_named(share: float) -> None:
+    runs = sides(RECORDED, 1, _of_method("kernel-copy", share), rounds=14)
+    found = ask(runs)
+    assert claims(found) == ["ab.slower"]
+    facts = found.headline.facts
+    assert facts["words"]["method"] == "kernel-copy"
+    low, high = facts["interval"]
+    lost = share / (1 + share)
+    assert low <= lost * 1.001
+    assert lost * 0.999 <= high
+    assert high - low < 0.006
+    assert {line["verdict"] for line in found.table("ab.differ").frame.iter_rows(named=True)} == {"lower"}
+    assert found.exit_code == 1
+
+
+@pytest.mark.parametrize("noise", [quiet, heavy, two_speeds])
+@pytest.mark.parametrize("drift", [0.0, 0.005])
+def test_sides_that_are_alike_are_never_said_to_differ(noise: Any, drift: float) -> None:
+    for seed in range(2):
+        found = ask(sides(RECORDED, seed, noise=noise, drift=drift))
+        assert claims(found) == [], (seed, noise, drift)
+
+
+def test_two_sides_of_one_comparison_are_compared_in_pairs_in_any_order() -> None:
+    a, b = sides(RECORDED, 2, _of_method("kernel-copy", 0.03), rounds=8)
+    found = compare([b], [a])
+    assert found.question == "ab"
+    assert found.headline.code == "ab.slower"
+    assert found.headline.facts["side"] == "B"
+    assert compare([a], [Run(RunFile.read(RECORDED))]).question == "compare"
+
+
+def test_few_rounds_give_no_verdict_on_what_differs() -> None:
+    found = ask(sides(RECORDED, 3, _of_method("kernel-copy", 0.1), rounds=3))
+    assert claims(found) == []
+    assert found.exit_code == 3
+
+
+def test_each_further_side_has_a_verdict_of_its_own() -> None:
+    found = ask(sides(RECORDED, 4, _of_method("kernel-copy", -0.05), rounds=8, names=("a", "b", "c")))
+    assert claims(found) == ["ab.other-faster"]
+    assert [one["side"] for one in found.data["differences"]] == ["b", "c"]
+    assert found.exit_code == 0
+
+
+def _sides_of(folder: Path) -> dict[str, list[Json]]:
+    return {path.stem: [json.loads(line) for line in path.read_text().splitlines()] for path in folder.glob("*.jsonl")}
+
+
+def test_the_command_takes_turns_finds_the_size_and_writes_a_file_a_side(bench: Bench) -> None:
+    settings = ("--b", "FAKE_SLOWER=1.03", "--b", "FAKE_SLOWER_FROM=20000")
+    ended = bench.cli("ab", bench.suite, "--a", "as-is", *settings, "--budget", "20s", "-o", "out", "--json")
+    assert ended.code == 1, ended.err
+    found = json.loads(ended.out)
+    facts = found["headline"]["facts"]
+    assert (found["headline"]["code"], facts["side"]) == ("ab.slower", "B")
+    assert facts["change"] == pytest.approx(0.03 / 1.03, abs=1e-4)
+    assert 16 << 10 < facts["words"]["from"] <= 21 << 10, "narrowed between 16 and 32 KiB"
+    records = _sides_of(Path("out"))
+    assert [records[side][0]["interleaved"]["settings"] for side in "ab"] == [["as-is"], list(settings[1::2])]
+    assert records["a"][0]["interleaved"]["group"] == records["b"][0]["interleaved"]["group"]
+    assert {row["replicate"] for row in records["b"] if row["record"] == "row"} >= set(range(8))
+    again = bench.cli("compare", "out/a.jsonl", "out/b.jsonl", "--json")
+    assert json.loads(again.out)["headline"]["facts"] == facts
+
+
+def test_sides_that_are_alike_are_the_same(bench: Bench) -> None:
+    ended = bench.cli("ab", bench.suite, "--a", "as-is", "--b", "NOTHING=1", "-o", "out", "--json")
+    found = json.loads(ended.out)
+    assert (ended.code, found["headline"]["code"], found["verdict"]) == (0, "ab.same", "SAME")
+
+
+def test_a_case_that_fails_under_one_side_is_told(bench: Bench) -> None:
+    fault = 'FAKE_ENGINE={"/64KiB": "crash"}'
+    ended = bench.cli("ab", bench.suite, "--a", "as-is", "--b", fault, "--sizes", "32K,64K", "-o", "out", "--json")
+    lost = [one for one in json.loads(ended.out)["findings"] if one["code"] == "ab.lost"]
+    assert [(one["facts"]["side"], one["facts"]["count"]) for one in lost] == [("B", 1)]
+
+
+def test_what_was_measured_before_an_interruption_can_be_compared(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import os
+    import signal
+
+    from linkscope.launch import ab
+
+    def stop_later(comparison: Any, narrowing: Any, original: Any = ab._wanted) -> Any:
+        if comparison.round == 2:
+            os.kill(os.getpid(), signal.SIGINT)
+        return original(comparison, narrowing)
+
+    monkeypatch.setattr(ab, "_wanted", stop_later)
+    ended = bench.cli("ab", bench.suite, "--a", "as-is", "--b", "X=1", "-o", "out")
+    assert ended.code == 130
+    assert "out/a.jsonl" in ended.err
+    assert "out/b.jsonl" in ended.err
+    ended = bench.cli("compare", "out/a.jsonl", "out/b.jsonl", "--json")
+    found = json.loads(ended.out)
+    assert (ended.code, found["headline"]["code"]) == (3, "ab.few-rounds")
+    assert found["headline"]["facts"]["rounds"] == 2
+    assert bench.cli("run", "--resume", "-o", "out/a.jsonl").code == 2
+
+
+@pytest.mark.parametrize(
+    ("words", "part"),
+    [
+        (("--a", "as-is"), "--b"),
+        (("--a", "as-is", "--b", "nccl=/nowhere.so"), "nccl=/nowhere.so"),
+        (("--a", "as-is", "--b", "torch=/nowhere/python"), "torch=/nowhere/python"),
+        (("--a", "as-is", "--b", "no setting"), "no setting"),
+        (("--a", "as-is", "--b", "1X=2"), "1X=2"),
+        (("--a", "as-is", "--a", "X=1", "--b", "X=2"), "as-is"),
+        (("--a", "as-is", "--b", "X=1", "--b", "X=2"), "X"),
+        (("--a", "as-is", "--b", "LINKSCOPE_TOKEN=1"), "LINKSCOPE_TOKEN"),
+        (("--a", "as-is", "--b", "LD_PRELOAD=/nowhere.so"), "/nowhere.so"),
+        (("--a", "as-is", "--b", "X=1", "--budget", "20ms"), "--budget"),
+    ],
+)
+def test_bad_settings_are_one_line(bench: Bench, words: tuple[str, ...], part: str) -> None:
+    ended = bench.cli("ab", bench.suite, *words, "-o", "out")
+    assert ended.code == 2
+    assert part in ended.complaint
+    assert not Path("out").exists()
+
+
+def test_a_side_whose_library_is_not_the_one_asked_for_is_an_error(bench: Bench) -> None:
+    for name in ("asked.so", "other.so"):
+        Path(name).touch()
+    words = ("ab", bench.suite, "--a", "as-is", "--b", "mpi=asked.so", "-o", "out")
+    assert "asked.so" in bench.cli(*words).complaint, "an engine that does not say what it loaded"
+    ended = bench.cli(*words, "--b", "FAKE_LOADED=other.so")
+    assert ended.code == 2
+    assert "other.so" in ended.complaint
+    assert bench.cli(*words, "--b", f"FAKE_LOADED={Path('asked.so').absolute()}", "--sizes", "4K").code == 0
+
+
+def test_a_preloaded_file_that_the_loader_ignores_is_an_error(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch, real_engine: None
+) -> None:
+    use_built_engines(monkeypatch)
+    Path("text.so").write_text("no library")
+    ended = bench.cli("ab", bench.suite, "--a", "as-is", "--b", f"LD_PRELOAD={Path('text.so').absolute()}", "-o", "out")
+    assert ended.code == 2
+    assert "text.so" in ended.complaint
+
+
+def test_a_machine_model_compares_nothing(bench: Bench) -> None:
+    words = ("--a", "as-is", "--b", "X=1", "--machine", "h200x4", "--sizes", "1M", "-k", "d2d")
+    ended = bench.cli("ab", "default", *words, "-o", "out", "--json")
+    assert (ended.code, json.loads(ended.out)["headline"]["code"]) == (3, "ab.modelled")
+
+
+SLOW_MEMCPY = """
+#include <stddef.h>
+void *memmove(void *, const void *, size_t);
+void *memcpy(void *to, const void *from, size_t bytes) {
+  memmove(to, from, bytes);
+  if (bytes >= 1 << 15) memmove(to, from, bytes);
+  return to;
+}
+"""
+
+
+def test_a_slow_library_is_found_by_a_real_engine(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch, real_engine: None
+) -> None:
+    compiler = shutil.which("cc")
+    if compiler is None:
+        pytest.skip("there is no C compiler")
+    use_built_engines(monkeypatch)
+    Path("slow.c").write_text(SLOW_MEMCPY)
+    subprocess.run([compiler, "-O1", "-fno-builtin", "-shared", "-fPIC", "slow.c", "-o", "slow.so"], check=True)
+    preload = f"LD_PRELOAD={Path('slow.so').absolute()}"
+    words = (
+        "ab",
+        bench.suite,
+        "--a",
+        "as-is",
+        "--b",
+        preload,
+        "--sizes",
+        "64K",
+        "--budget",
+        "10s",
+        "-o",
+        "out",
+        "--json",
+    )
+    ended = bench.cli(*words)
+    found = json.loads(ended.out)
+    assert (ended.code, found["headline"]["code"]) == (1, "ab.slower"), ended.err
+    assert found["headline"]["facts"]["change"] > 0.2
