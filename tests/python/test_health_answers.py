@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 import recorded
-from planted_faults import lanes_down
+from planted_faults import lanes_down, shared, with_state
 from planted_health import BEGAN_S, LINKS, READ, with_health
 
 from linkscope.answers.answer import Outcome
-from linkscope.answers.health import failures, health_findings, held_down
+from linkscope.answers.health import failures, health_findings, held_down, others_cpus
 from linkscope.answers.questions import ask
 from linkscope.figures.run import Run
 from linkscope.machine.kernel_log import LogEvent
@@ -105,7 +106,8 @@ def test_a_few_pcie_replays_are_for_full_alone() -> None:
 
 def test_counters_that_could_not_be_read_before_say_nothing() -> None:
     assert health_findings(_run({"read": {}}, RECOVERED)) == []
-    assert health_findings(_run({"log": False}, {"events": (LogEvent("xid", 5, "0000:1b:00", 149),)})) == []
+    closed = health_findings(_run({"log": False}, {"events": (LogEvent("xid", 5, "0000:1b:00", 149),)}))
+    assert [(one.code, one.level) for one in closed] == [("health.no-log", Level.NOTE)]
     assert health_findings(Run(recorded.healthy())) == []
 
 
@@ -134,3 +136,39 @@ def test_a_run_file_with_health_reads_back(tmp_path: Path) -> None:
     assert state.health.counts == RECOVERED["counts"]
     assert state.health.links == LINKS
     assert state.at_s == BEGAN_S + 300.0
+
+
+def _states(run: RunFile, *changes: dict[str, Any]) -> RunFile:
+    """Return the run with fields of its states, first to last, as these say."""
+    states = [{**run.header["state"], **changes[0]}, {**run.states[-1]["state"], **changes[-1]}]
+    between = [{"record": "state", "when": "round", "state": {**states[0], **one}} for one in changes[1:-1]]
+    ended = {**run.states[-1], "state": states[1]}
+    return replace(run, header={**run.header, "state": states[0]}, states=(*run.states[:-1], *between, ended))
+
+
+def test_cpus_that_other_programs_kept_busy() -> None:
+    quiet = with_health(recorded.healthy(), {}, {}, lasted_s=100.0)
+    began, ended = {"cpu_busy_s": 1000.0, "own_cpu_s": 5.0}, {"cpu_busy_s": 2000.0, "own_cpu_s": 205.0}
+    run = Run(_states(quiet, {**began, "cpus_online": 32}, ended))
+    assert others_cpus(run) == 8.0
+    assert "health.others-cpus" in {one.code for one in ask("explain", run).findings}
+    joined = {"record": "state", "when": "joined", "launcher": "mpiexec"}
+    assert others_cpus(Run(replace(run.file, states=(joined, *run.file.states)))) is None
+    idle = Run(_states(quiet, {**began, "cpus_online": 32, "load": 30.0}, {**ended, "own_cpu_s": 1000.0}))
+    assert not {"health.others-cpus", "doctor.load"} & {one.code for one in ask("explain", idle).findings}
+
+
+def test_a_process_that_came_and_went_is_the_cause() -> None:
+    slow = with_state(shared("gpu:1")(recorded.healthy()), "gpu:1", processes=0)
+    seen = [{**gpu, "processes": int(gpu["id"] == "gpu:1")} for gpu in slow.header["state"]["gpus"]]
+    found = ask("explain", Run(_states(slow, {}, {"gpus": seen}, {})))
+    assert [one["cause"] for one in found.data["problems"]] == ["explain.other-processes"]
+    assert found.headline.where == ("gpu:1",)
+
+
+def test_a_gpu_that_works_for_processes_not_seen_here_is_the_cause() -> None:
+    slow = with_state(shared("gpu:1")(recorded.healthy()), "gpu:1", processes=0)
+    seen = [{**gpu, "busy": float(gpu["id"] == "gpu:1")} for gpu in slow.header["state"]["gpus"]]
+    found = ask("explain", Run(_states(slow, {"gpus": seen}, {})))
+    assert [one["cause"] for one in found.data["problems"]] == ["health.busy"]
+    assert found.headline.where == ("gpu:1",)

@@ -8,8 +8,10 @@ from dataclasses import replace
 from functools import cached_property
 from typing import Any, NamedTuple
 
+from linkscope.answers.health import held_down
 from linkscope.figures.columns import RATE
 from linkscope.figures.run import Run
+from linkscope.machine.health_notes import works_unseen
 from linkscope.machine.nominal import LinksDown, links_down
 from linkscope.machine.state import GpuState
 from linkscope.machine.vendor import named_vendor, vendor_of
@@ -21,6 +23,8 @@ Line = Mapping[str, Any]
 
 FARTHER = 0.08
 """How much faster a NUMA node must be than the nearest one to be the nearer."""
+_HELD = 0.1
+"""Share of a run from which what held a clock down may be why kernels were slow."""
 _FABRICS = ("nvlink", "xgmi")
 """Kinds of links over which GPUs always reach each other."""
 _GPU = re.compile(r"gpu:\d+")
@@ -47,12 +51,22 @@ class RunSurroundings:
         self.vendor = vendor_of(run.node, backend) or named_vendor(run.node)
 
     def gpu(self, name: str) -> GpuState:
-        """Return a GPU as it was last seen, with all that slowed it and all processes that were there at any time."""
+        """Return a GPU as it was last seen, with all that slowed it and all processes that were there at any time, as
+        busy as it was before the run."""
         seen = [gpu for state in self.run.states for gpu in state.gpus if gpu.id == name]
         if not seen:
             return GpuState(name)
-        throttle = tuple(dict.fromkeys(reason for gpu in seen for reason in gpu.throttle))
-        return replace(seen[-1], throttle=throttle, processes=max(gpu.processes or 0 for gpu in seen))
+        read = [*(reason for gpu in seen for reason in gpu.throttle), *self.held_down.get(name, ())]
+        processes = max(gpu.processes or 0 for gpu in seen)
+        return replace(seen[-1], throttle=tuple(dict.fromkeys(read)), processes=processes, busy=seen[0].busy)
+
+    @cached_property
+    def held_down(self) -> Mapping[str, Sequence[str]]:
+        """Return by GPU what held its clock down for a good part of the run."""
+        return {
+            gpu: [reason for reason, share in shares.items() if share >= _HELD]
+            for gpu, shares in held_down(self.run).items()
+        }
 
     @cached_property
     def cut(self) -> Mapping[frozenset[str], tuple[str, ...]]:
@@ -119,6 +133,7 @@ def causes(around: RunSurroundings, gpu: str) -> list[KnownCause]:
         ),
         (state.mig, error("explain.mig"), lambda line: not _of_peers(line)),
         (state.processes, error("explain.other-processes", processes=state.processes), lambda line: True),
+        (works_unseen(state), error("health.busy", share=state.busy), lambda line: True),
         (alone_with_ecc, error("explain.ecc"), lambda line: bool(line["kind"] == "local")),
         (state.slowed_by, error("explain.throttled", reasons=state.slowed_by), by_clock),
         (state.capped, error("explain.power-cap", watts=watts, default=default), by_clock),
@@ -173,6 +188,7 @@ _CHECKS: Mapping[str, Mapping[str, tuple[str, ...]]] = {
     "explain.numa-nearer": {"": ("explain.check-numa",)},
     "explain.mig": {"": ("explain.check-mig",)},
     "explain.other-processes": {"nvidia": ("explain.check-pmon",), "amd": ("explain.check-pids",)},
+    "health.busy": {"nvidia": ("explain.check-pmon",), "amd": ("explain.check-pids",)},
     "explain.ecc": {"": ("explain.check-ecc",)},
     "explain.throttled": {"nvidia": ("explain.check-throttle",), "amd": ("explain.check-amd-clock",)},
     "explain.power-cap": {"nvidia": ("explain.check-power",)},

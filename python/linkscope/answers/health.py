@@ -34,6 +34,8 @@ _FEW_LINKS = 2
 _LEAST_HELD = 0.02
 """Share of a run from which a clock that was held down is worth a word."""
 _LEVELS = tuple(Level)
+_CHILDREN = "local"
+"""The launcher that starts processes as children of this program."""
 _GONE = "resumed"
 """State records that follow a time when nothing was measured."""
 
@@ -47,6 +49,7 @@ def health_findings(run: Run) -> list[Finding]:
     if moved is None:
         return []
     found = [*_events(run, moved.events), *_links(moved), *_counted(moved, lasted), *_held(moved)]
+    found += [note("health.no-log")] if run.states[0].gpus and run.states[0].health.log is False else []
     return sorted(found, key=lambda one: _LEVELS.index(one.level))
 
 
@@ -66,16 +69,37 @@ def held_down(run: Run) -> Mapping[str, Mapping[str, float]]:
     }
 
 
-def _during(run: Run) -> tuple[float, Change | None]:
-    """Return how long the run lasted, as far as its readings tell, and what moved meanwhile."""
+def others_cpus(run: Run) -> float | None:
+    """Return how many CPUs other programs kept busy while the run lasted, the mean over it.
+
+    None where nobody knows: of a run without readings, and of one whose processes a launcher started, which are not
+    this program's own.
+    """
+    if any(record.get("launcher", _CHILDREN) != _CHILDREN for record in run.file.states):
+        return None
+    known = [
+        (seconds, after - before)
+        for old, new in _spans(run)
+        if (seconds := _seconds(old, new)) and (before := old.others_cpu_s) and (after := new.others_cpu_s)
+    ]
+    lasted = sum(seconds for seconds, _ in known)
+    return max(0.0, sum(busy for _, busy in known) / lasted) if lasted else None
+
+
+def _spans(run: Run) -> list[tuple[MachineState, MachineState]]:
+    """Return the readings before and after each part of the run, in order; none of a machine model."""
     readings: list[tuple[str, MachineState]] = [
         (str(record.get("when", "")), MachineState.from_json(record["state"]))
         for record in ({"state": run.header.get("state")}, *run.file.states)
-        if record.get("state")
+        if record.get("state") and not run.modelled
     ]
-    pairs = [(old, new) for (_, old), (when, new) in pairwise(readings) if when != _GONE]
-    pairs = [(old, new) for old, new in pairs if old.health != Health() and new.health != Health()]
-    if run.modelled or not pairs:
+    return [(old, new) for (_, old), (when, new) in pairwise(readings) if when != _GONE]
+
+
+def _during(run: Run) -> tuple[float, Change | None]:
+    """Return how long the run lasted, as far as its readings tell, and what moved meanwhile."""
+    pairs = [(old, new) for old, new in _spans(run) if Health() not in (old.health, new.health)]
+    if not pairs:
         return 0.0, None
     times = [_seconds(old, new) for old, new in pairs]
     changes = [change(old.health, new.health, lasted) for (old, new), lasted in zip(pairs, times, strict=True)]

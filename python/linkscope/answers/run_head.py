@@ -10,7 +10,7 @@ from typing import Any
 
 import polars
 
-from linkscope.answers.health import health_findings
+from linkscope.answers.health import health_findings, others_cpus
 from linkscope.figures.run import Run
 from linkscope.machine.doctor import examine
 from linkscope.messages.finding import Finding, Level, error, note, warning
@@ -120,7 +120,12 @@ def _disturbed(run: Run) -> Iterator[Finding]:
     engine = run.header.get("engine")
     if run.states and engine:
         found = examine(run.node, run.states[0], {engine.get("backend", "unknown"): engine})
+        cpus = others_cpus(run)
+        found = [one for one in found if cpus is None or one.code != "doctor.load"]
         yield from (replace(one, level=Level.WARNING) for one in found if one.level is not Level.NOTE)
+        online = run.states[0].cpus_online
+        if cpus is not None and online and cpus > max(1.0, 0.1 * online):
+            yield warning("health.others-cpus", cpus=cpus, online=online)
 
 
 def nvls_off(run: Run) -> Iterator[Finding]:

@@ -193,6 +193,8 @@ def _complete(
     return RunFile.read(writer.path)
 
 
+_LOOK_S = 10.0
+"""Between two readings of the machine's state: what comes and goes shows, and reading costs less than 1%."""
 _SILENT_S = 10.0
 _SILENT_TIMES = 5.0
 """A case that was under way for so long, and so many times as long as it should take, hangs: less is a slow set-up."""
@@ -211,9 +213,13 @@ class RunUnderWay:
     """Seconds until processes began their first case, by their number."""
     under_way: list[tuple[str, float]] = field(default_factory=list)
     """The case that was begun last, and when (monotonic clock)."""
+    looked: list[float] = field(default_factory=lambda: [time.monotonic()])
+    """When the machine's state was read, the last time at the end (monotonic clock)."""
 
     def visit(self, number: int, cases: Sequence[PlannedCase], stopped: Callable[[], bool]) -> None:
         """Has every case measured once, in processes started for it. Raises InterruptedRunError."""
+        if number:
+            self._look()
         for case in cases:
             if case.skip is not None:
                 self._skip(number, case, case.skip)
@@ -237,6 +243,13 @@ class RunUnderWay:
                 continue
             for case in group.cases:
                 self._skip(number, case, obstacle)
+
+    def _look(self) -> None:
+        """Reads the machine's state between two rounds, when nothing is measured and nobody waits for ranks."""
+        if self.job.node.modelled or self.scheduler.leader or time.monotonic() - self.looked[-1] < _LOOK_S:
+            return
+        self.looked.append(time.monotonic())
+        self.writer.append({"record": "state", "when": "round", "state": self.job.state()})
 
     def leave_out_rest(self) -> None:
         """Says of every case without a row that the budget was used up before it."""

@@ -11,7 +11,7 @@ from linkscope.machine.state import GpuState, MachineState
 from linkscope.messages.finding import Finding, note, warning
 
 _REGISTERED = "completed"
-_LEAST_BUSY = 0.05
+_LEAST_BUSY = 0.1
 """Share of the last second from which an idle machine's GPU works for somebody."""
 _FLAGS = ("row-remap-failure",)
 """Counters that have a finding of their own."""
@@ -46,11 +46,11 @@ def _faults(state: MachineState) -> Iterator[Finding]:
     if len(cliques) > 1:
         yield warning("health.cliques", cliques=len(cliques))
     for gpu in state.gpus:
-        if _works_unseen(gpu):
+        if works_unseen(gpu):
             yield replace(warning("health.busy", share=gpu.busy), where=(gpu.id,))
 
 
-def _works_unseen(gpu: GpuState) -> bool:
+def works_unseen(gpu: GpuState) -> bool:
     """Return whether a GPU works although no process is seen on it: containers do not see those of others."""
     return not gpu.processes and gpu.busy is not None and gpu.busy >= _LEAST_BUSY
 

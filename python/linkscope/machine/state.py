@@ -133,6 +133,11 @@ class MachineState:
     own_cpu_s: float | None = None
     health: Health = field(default_factory=Health)
 
+    @property
+    def others_cpu_s(self) -> float | None:
+        """What all CPUs worked for other programs; only differences between states of one process mean something."""
+        return None if self.cpu_busy_s is None or self.own_cpu_s is None else self.cpu_busy_s - self.own_cpu_s
+
     def to_json(self) -> dict[str, Any]:
         """For the run file's header and state records."""
         return asdict(self)
