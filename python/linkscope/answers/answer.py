@@ -62,7 +62,8 @@ class Column:
     """A column of a frame that is shown. ``head``: an identifier as heading, such as a method; "" stands for what
     names.toml calls the column. ``of``: the section of names.toml for ``Kind.NAME``. ``mark``: a column with a word,
     or true for "!", that follows the cell. ``interval``: the frame has ``NAME_low`` and ``NAME_high``, which --full
-    shows. A frame with ``NAME_modes`` and ``NAME_modes_in`` shows both values of results that have two. ``detail``: only --full shows the column. ``once``: a cell that says the same as the one above is left blank.
+    shows. A frame with ``NAME_modes`` and ``NAME_modes_in`` shows both values of results that have two. ``detail``:
+    only --full shows the column. ``once``: a cell that says the same as the one above is left blank.
     """
 
     name: str
