@@ -49,12 +49,16 @@ class FlowLayout:
     members: tuple[str, ...] = ()
 
 
+PERMUTATIONS = 8
+"""Of each random pattern, where nobody asks for more."""
+
+
 @dataclass(frozen=True)
 class Candidates:
     """What a pattern is laid over: the ends that a test allows, among the selected devices.
 
     ``counts``: how many members a collective shall have; empty: the devices say it. ``hosts``: those, alike, whose GPUs
-    members can be on.
+    members can be on. ``permutations``: how many layouts a random pattern has.
     """
 
     paths: Paths
@@ -63,6 +67,7 @@ class Candidates:
     selected: frozenset[str]
     counts: tuple[int, ...] = ()
     hosts: int = 1
+    permutations: int = PERMUTATIONS
 
     def sources(self) -> tuple[Device, ...]:
         return self._candidates(self.source_on)

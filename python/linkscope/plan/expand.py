@@ -90,7 +90,8 @@ def _check_number(rows: Sequence[SuiteRow], paths: Paths, selected: Selection) -
 def _candidates(row: SuiteRow, paths: Paths, selected: Selection) -> Candidates:
     allowed = allowed_devices(paths.node, selected.devices)
     counts = _counts(row, paths.node, selected)
-    return Candidates(paths, row.source.on, row.destination.on, allowed, counts, selected.hosts)
+    ends = (row.source.on, row.destination.on)
+    return Candidates(paths, *ends, allowed, counts, selected.hosts, selected.permutations)
 
 
 def _told_apart(cases: Sequence[PlannedCase]) -> list[PlannedCase]:

@@ -7,6 +7,7 @@ from itertools import groupby, zip_longest
 
 from linkscope.plan.candidates import Candidates, FlowLayout, Slot, tier_of
 from linkscope.plan.member_patterns import all_members, device_sets, growing
+from linkscope.plan.permutations import random_bisections, random_pairs, random_rings
 
 Pattern = Callable[[Candidates], list[FlowLayout]]
 
@@ -153,6 +154,9 @@ PATTERNS: dict[str, Pattern] = {
     "rounds": rounds,
     "ring": ring,
     "bisection": bisection,
+    "random-rings": random_rings,
+    "random-bisections": random_bisections,
+    "random-pairs": random_pairs,
     "spread": spread,
     "same-package": same_package,
     "one-per-tier": one_per_tier,
@@ -165,6 +169,9 @@ PATTERNS: dict[str, Pattern] = {
 
 OF_MEMBERS = ("all", "growing", "device-sets")
 """Patterns that lay out the members of collectives."""
+
+BY_FLOW = ("each-among-all", "each-among-all-both-ways", "random-rings", "random-bisections", "random-pairs")
+"""Patterns whose flows have a figure each."""
 
 GROWING = ("spread", "same-package")
 """Patterns whose cases differ in how many GPUs take part: a curve's x may count those."""

@@ -12,6 +12,7 @@ from linkscope.machine.node import Node
 from linkscope.machine.traits import MethodTraits, assumed_method
 from linkscope.messages.near_names import unknown
 from linkscope.plan.budget import RoundLimits
+from linkscope.plan.candidates import PERMUTATIONS
 from linkscope.plan.suite import Suite
 from linkscope.plan.suite_row import SuiteRow
 from linkscope.plan.workload_row import INTERFACES, WorkloadRow
@@ -26,7 +27,7 @@ class Selection:
 
     ``sizes`` replaces those of bandwidth rows, messages and collectives; other latencies and regions keep theirs. A row
     that takes none of ``sizes`` is left out. ``hosts``: those, alike, on which processes are started; ``slots``:
-    for how many processes they have room in all, 0 where nobody says.
+    for how many processes they have room in all, 0 where nobody says. ``permutations``: of each random pattern.
     """
 
     devices: tuple[str, ...] = ()
@@ -35,6 +36,7 @@ class Selection:
     clock: str | None = None
     hosts: int = 1
     slots: int = 0
+    permutations: int = PERMUTATIONS
 
     def rows_of(self, suite: Suite, traits_of: Callable[[str], MethodTraits] = assumed_method) -> list[SuiteRow]:
         """The test as this selection leaves them; ``traits_of`` a method say if it sends empty messages."""

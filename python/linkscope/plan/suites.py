@@ -17,7 +17,7 @@ from linkscope.machine.described import machine_names
 from linkscope.machine.traits import assumed_memory, known_memories
 from linkscope.messages.near_names import unknown
 from linkscope.plan.other_tools import meant_instead, nearly_meant
-from linkscope.plan.patterns import GROWING, OF_MEMBERS, PATTERNS
+from linkscope.plan.patterns import BY_FLOW, GROWING, OF_MEMBERS, PATTERNS
 from linkscope.plan.suite import Suite
 from linkscope.plan.suite_file import ADVICE, MemorySet, SuiteFile, listed
 from linkscope.plan.suite_row import Allocation, Background, End, SuiteRow, Variant
@@ -248,7 +248,7 @@ def _contradiction(row: SuiteRow, data: Json) -> str | None:
         return f"x: {row.x} is neither bytes, flows nor gpus, nor one of its parameters"
     if row.x == "gpus" and row.pattern not in GROWING:
         return f"x: gpus wants a pattern that grows: {' or '.join(GROWING)}"
-    if row.flows != (1,) and row.pattern.startswith("each-among-all"):
+    if row.flows != (1,) and row.pattern in BY_FLOW:
         return f"flows and the pattern {row.pattern} exclude each other: there, each flow has a place of its own"
     if len(set(names)) < len(names):
         return "two variants of its environment have one name"
