@@ -1,12 +1,25 @@
-"""Render: answers as text, HTML, JSON, CSV, JUnit and Prometheus."""
+"""Render: answers as text, HTML, JSON and CSV, and as files that gates and monitoring read."""
 
 from __future__ import annotations
+
+from collections.abc import Callable
 
 from linkscope.answers.answer import Answer
 from linkscope.messages.near_names import unknown
 from linkscope.render import data, monitoring, terminal
+from linkscope.render.dcgm import dcgm
+from linkscope.render.json_line import json_line
 
-FORMS = ("text", "json", "csv", "junit", "prometheus")
+WRITERS: dict[str, Callable[[Answer], str]] = {
+    "json": data.to_json,
+    "csv": data.to_csv,
+    "junit": monitoring.junit,
+    "prometheus": monitoring.prometheus,
+    "json-line": json_line,
+    "dcgm": dcgm,
+}
+"""Forms that programs read."""
+FORMS = ("text", *WRITERS)
 
 
 def render(answer: Answer, form: str = "text", *, width: int = 80, full: bool = False) -> str:
@@ -16,8 +29,4 @@ def render(answer: Answer, form: str = "text", *, width: int = 80, full: bool = 
     """
     if form not in FORMS:
         raise unknown("form", form, FORMS)
-    if form == "text":
-        return terminal.text(answer, width, full=full)
-    return {"json": data.to_json, "csv": data.to_csv, "junit": monitoring.junit, "prometheus": monitoring.prometheus}[
-        form
-    ](answer)
+    return terminal.text(answer, width, full=full) if form == "text" else WRITERS[form](answer)

@@ -3,20 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
-from typing import Any
+from collections.abc import Iterable, Mapping
 from xml.etree.ElementTree import Element, SubElement, tostring
 
 from linkscope.answers.answer import Answer, Outcome
 from linkscope.messages.catalog import sentence
-from linkscope.messages.finding import Finding, Level
-from linkscope.messages.template import written
-
-Line = Mapping[str, Any]
+from linkscope.messages.finding import Level
+from linkscope.render.checked_lines import Line, findings, limit_of, lines, said
 
 _NUMBERS = {Outcome.HOLDS: 0, Outcome.FAILS: 1, Outcome.UNCLEAR: 2, Outcome.UNTESTED: 3, None: 3}
-_CASES = (".checked", ".unmatched")
-"""Endings of keys of tables whose rows are test cases: they have ``id`` and ``outcome``."""
 _NO_XML = re.compile(r"[^\t\n\r\x20-\ud7ff\ue000-\ufffd]")
 
 
@@ -33,13 +28,13 @@ def junit(answer: Answer) -> str:
         suite.set("timestamp", _xml(answer.run.started))
     open_ = answer.outcome not in (Outcome.HOLDS, Outcome.FAILS)
     _case(suite, name, answer.headline.code, "skipped" if open_ else "", sentence(answer.headline))
-    for found in _errors(answer):
+    for found in findings(answer, Level.ERROR):
         _case(suite, name, " ".join((found.code, *found.where)), "error" if open_ else "failure", sentence(found))
-    for line in _lines(answer):
+    for line in lines(answer):
         fails = line["outcome"] == Outcome.FAILS.value
         skipped = open_ or line["outcome"] != Outcome.HOLDS.value
         named = " ".join(str(line[column]) for column in ("id", "path") if line.get(column))
-        _case(suite, name, named, "failure" if fails else "skipped" if skipped else "", _said(line))
+        _case(suite, name, named, "failure" if fails else "skipped" if skipped else "", said(line))
     kinds = [case[0].tag for case in suite if len(case)]
     suite.set("tests", str(len(suite)))
     for attribute, tag in (("failures", "failure"), ("errors", "error"), ("skipped", "skipped")):
@@ -53,43 +48,25 @@ def prometheus(answer: Answer) -> str:
     question = {"question": answer.question}
     number, passed = _NUMBERS[answer.outcome], float(answer.outcome is Outcome.HOLDS)
     codes = {found.code: found.level.value for found in (*answer.findings, *answer.details)}
-    lines = [
+    found = [
         f"# {' '.join(sentence(answer.headline).split())}",
         *_family("linkscope_outcome", "0 holds, 1 fails, 2 unclear, 3 untested", [(question, number)]),
         *_family(f"linkscope_{answer.question}_passed", "1 where the outcome holds", [({}, passed)]),
         *_family("linkscope_finding", "", [({**question, "code": c, "level": v}, 1) for c, v in codes.items()]),
     ]
     for unit, name, scale in (("GB/s", "bytes_per_second", 1e9), ("s", "seconds", 1.0)):
-        alike = _strictest(line for line in _lines(answer) if line.get("unit") == unit)
+        alike = _strictest(line for line in lines(answer) if line.get("unit") == unit)
         values = [(_labels(line), line["value"] * scale) for line in alike]
-        limits = [(_labels(line), line.get("limit", line["expected"]) * scale) for line in alike]
-        lines += _family(f"linkscope_{name}", "a checked result", values)
-        lines += _family(f"linkscope_limit_{name}", "its limit", limits)
-    return "\n".join([*lines, ""])
-
-
-def _errors(answer: Answer) -> Iterator[Finding]:
-    yield from (found for found in (*answer.findings, *answer.details) if found.level is Level.ERROR)
-
-
-def _lines(answer: Answer) -> Iterator[Line]:
-    for table in answer.tables:
-        if table.key.endswith(_CASES):
-            yield from table.frame.iter_rows(named=True)
+        limits = [(_labels(line), (limit_of(line) or 0.0) * scale) for line in alike]
+        found += _family(f"linkscope_{name}", "a checked result", values)
+        found += _family(f"linkscope_limit_{name}", "its limit", limits)
+    return "\n".join([*found, ""])
 
 
 def _case(suite: Element, kind: str, name: str, tag: str, said: str) -> None:
     case = SubElement(suite, "testcase", classname=_xml(kind), name=_xml(name))
     if tag:
         SubElement(case, tag, message=_xml(said))
-
-
-def _said(line: Line) -> str:
-    if line.get("value") is None:
-        return ""
-    how = "number" if line["unit"] == "GB/s" else "time"
-    unit = " GB/s" if line["unit"] == "GB/s" else ""
-    return f"{written(line['value'], how)}, limit {written(line.get('limit', line['expected']), how)}{unit}"
 
 
 def _strictest(lines: Iterable[Line]) -> list[Line]:
