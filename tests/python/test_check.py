@@ -22,7 +22,7 @@ from linkscope.answers.questions import ask
 from linkscope.cli import main
 from linkscope.errors import LinkscopeError
 from linkscope.figures.run import Run
-from linkscope.messages.finding import Level
+from linkscope.messages.finding import Finding, Level
 from linkscope.render import render
 from linkscope.results.limits import Limit, Limits, load_limits
 from linkscope.results.row import Row
@@ -331,3 +331,80 @@ def test_nothing_is_measured_for_limits_that_cannot_be_read(tmp_path: Path, caps
     assert run("check", "host", "--budget", "5s", "--limits", tmp_path / "nowhere.yaml", "-o", made_by_it) == 2
     assert "nowhere.yaml" in capsys.readouterr().err
     assert not made_by_it.exists()
+
+
+def as_dcgm(answer: Answer) -> dict[str, Any]:
+    """Return the tests by name of an answer in DCGM's form, with what its schema requires of each."""
+    found = json.loads(render(answer, "dcgm"))
+    assert found["metadata"]["version"]
+    (category,) = found["DCGM Diagnostic"]["test_categories"]
+    for test in category["tests"]:
+        assert {"name", "results", "test_summary"} <= test.keys()
+        for result in (*test["results"], test["test_summary"]):
+            for one in result.get("warnings", ()):
+                assert {"warning", "error_id", "error_category", "error_severity"} == one.keys()
+        assert all({"entity_group", "entity_group_id", "entity_id", "status"} <= one.keys() for one in test["results"])
+    return {test["name"]: test for test in category["tests"]}
+
+
+def test_dcgms_form_has_both_gpus_of_a_slow_path() -> None:
+    slow = planted.slowed(good()[0], lambda flow: planted.copied(flow, "gpu:1", "gpu:0"), 0.8)
+    tests = as_dcgm(check(slow, limits()))
+    assert {one["entity_id"]: one["status"] for one in tests["d2d"]["results"]} == {0: "Fail", 1: "Fail"}
+    assert {one["error_id"] for one in tests["d2d"]["test_summary"]["warnings"]} == {30}
+    assert tests["memcpy-by-size"] == {"name": "memcpy-by-size", "results": [], "test_summary": {"status": "Pass"}}
+    found = json.loads(render(check(good()[0], limits()), "dcgm"))
+    assert [one["entity_id"] for one in found["entity_groups"][0]["entities"]] == [0, 1]
+    assert "runtime_error" not in found["DCGM Diagnostic"]
+
+
+def test_without_a_verdict_dcgms_form_passes_nothing(tmp_path: Path) -> None:
+    answer = ask("check", recorded.cut_short(tmp_path), limits=Limits(1, [Limit({"row": "d2d"}, least_gbps=1.0)]))
+    tests = as_dcgm(answer)
+    assert tests["d2d"]["test_summary"]["status"] == "Skip"
+    assert json.loads(render(answer, "dcgm"))["DCGM Diagnostic"]["runtime_error"]
+
+
+def test_the_json_line_names_what_failed() -> None:
+    slow = planted.slowed(good()[0], lambda flow: planted.copied(flow, "gpu:1", "gpu:0"), 0.8)
+    answer = check(slow, limits())
+    text = render(answer, "json-line")
+    line = json.loads(text)
+    assert text.count("\n") == 1
+    assert (line["passed"], line["overall_severity"], line["exit_code"]) == (False, "CRITICAL", 1)
+    assert {one["id"] for one in line["failed"]} == set(broken(answer)["id"])
+    assert all(one["value"] < one["limit"] for one in line["failed"])
+    assert json.loads(render(check(good()[0], limits()), "json-line"))["overall_severity"] == "PASS"
+
+
+def test_counters_fail_a_check_or_warn() -> None:
+    """A link that went down fails a node whose results are all within limits; a few replays are a warning."""
+    healthy = json.loads(json.dumps(good()[0].header))
+    run = replace(good()[0], header=healthy)
+    for level, outcome, severity in (
+        (Level.ERROR, Outcome.FAILS, "CRITICAL"),
+        (Level.WARNING, Outcome.HOLDS, "WARNING"),
+    ):
+        sick = Finding("health.link-down", level, {"gpu": "gpu:1", "down": 1, "links": ["3"]}, ("gpu:1",))
+        answer = check(replace(run, findings=(sick,)), limits())
+        line = json.loads(render(answer, "json-line"))
+        assert (answer.outcome, line["overall_severity"]) == (outcome, severity)
+        assert [(one["code"], one["where"]) for one in line["counters"]] == [("health.link-down", ["gpu:1"])]
+        test = as_dcgm(answer)["health.link-down"]
+        assert [one["entity_id"] for one in test["results"]] == [1]
+        assert test["test_summary"]["status"] == ("Fail" if level is Level.ERROR else "Warn")
+
+
+def test_forms_are_written_by_name_or_printed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file, line, tests = tmp_path / "limits.yaml", tmp_path / "a.json", tmp_path / "b.json"
+    file.write_text(limits().text())
+    one = sorted(TURNS.glob("*.jsonl"))[0]
+    known = ("check", one, "--limits", file)
+    assert run(*known, "--write", f"json-line={line}", "--write", f"dcgm={tests}") == 0
+    assert json.loads(line.read_text())["passed"] is True
+    assert "DCGM Diagnostic" in json.loads(tests.read_text())
+    capsys.readouterr()
+    assert run(*known, "--write", "json-line=-") == 0
+    assert capsys.readouterr().out.count("\n") == 1
+    for words in (("foo=a",), ("junit",), ("junit=",), ("junit=-", "--write", "dcgm=-")):
+        assert run(*known, "--write", *words) == 2

@@ -1,9 +1,10 @@
-"""Check: does a run keep the limits of healthy nodes, and which limits do good runs suggest?"""
+"""Check: does a run keep the limits of healthy nodes, and its speed under load? Which limits do good runs suggest?"""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from functools import reduce
 from operator import and_
 from os import PathLike
@@ -15,14 +16,16 @@ import polars
 from linkscope.answers.answer import Answer, Column, Kind, Outcome, Table
 from linkscope.answers.checked_results import models
 from linkscope.answers.expectation import Expectation, judge
+from linkscope.answers.health import health_findings
 from linkscope.answers.not_checked import failed_cases
 from linkscope.answers.run_head import RunHead, run_head
+from linkscope.answers.sustained import UnderLoad, under_load
 from linkscope.figures.columns import RATE, TIME
 from linkscope.figures.run import Run
 from linkscope.machine.identity import Identity
 from linkscope.machine.node import Node
 from linkscope.messages.catalog import problem
-from linkscope.messages.finding import Finding, error, note
+from linkscope.messages.finding import Finding, Level, error, note
 from linkscope.results.limits import SCHEMA, Limit, Limits, load_limits
 
 MATCHED = (
@@ -35,30 +38,53 @@ LEAST_MARGIN = {"gpu-large": 0.03, "gpu": 0.05, "pinned": 0.05}
 OTHERS_MARGIN = 1.0
 """Of host memory and processes: one run in ten has results of a half."""
 SHOWN = 8
+_IN_OTHER_WORDS = frozenset({"run.failed"})
+"""Findings of a run that a check says as errors of its own."""
+_NOT_OF_LOADS = _IN_OTHER_WORDS | {"run.cut-short", "run.budget-ended"}
+"""A load lasts until its time is up, or until somebody stops it."""
+_NO_LIMITS = Limits(SCHEMA, [])
 
 
-def answer(run: Run, limits: Limits | str | PathLike[str]) -> Answer:
-    """Return whether a run keeps limits, given or named. A result is compared with every limit that it matches.
+def answer(run: Run, limits: Limits | str | PathLike[str] | None = None) -> Answer:
+    """Return whether a run keeps limits, given or named, and whether what its GPUs and links count is in order. A
+    result is compared with every limit that it matches. A run under load is compared with itself, and needs no limits.
 
-    Raises LinkscopeError where ``limits`` names a column that results do not have.
+    Raises LinkscopeError where ``limits`` names a column that results do not have, or there are none and no load.
     """
-    known = limits if isinstance(limits, Limits) else load_limits(Path(limits))
+    load = under_load(run)
+    if limits is None and load is None:
+        raise problem("check.no-limits", path=str(run.path))
+    known = limits if isinstance(limits, Limits) else _NO_LIMITS if limits is None else load_limits(Path(limits))
     frame = run.results.with_columns(models(run.node).alias("models"))
     chosen = [frame.filter(_matches(number, limit, frame)) for number, limit in enumerate(known.limits)]
     judged = [_judged(lines, limit) for lines, limit in zip(chosen, known.limits, strict=True)]
-    checked = polars.concat(judged) if judged else frame.clear()
+    checked = polars.concat(judged or [_judged(frame.clear(), Limit({}, least_gbps=1.0))])
     head = run_head(run)
-    lacking = [*_devices_lacking(run.node, known), *_paths_lacking(known.limits, chosen, judged), *failed_cases(run)]
+    sick = [one for one in head.findings if one.level is Level.ERROR and one.code.startswith("health.")]
+    lacking = [
+        *(load.findings if load is not None else ()),
+        *_devices_lacking(run.node, known),
+        *_paths_lacking(known.limits, chosen, judged),
+        *failed_cases(run),
+    ]
     counts = Counter(checked["outcome"].to_list())
-    outcome, headline = _verdict(head, counts, lacking)
+    outcome, headline = _verdict(head, counts, lacking, sick, load, limited=limits is not None)
     unmatched = [limit.words for limit, lines in zip(known.limits, judged, strict=True) if lines.is_empty()]
     return Answer(
         question="check",
         runs=(head,),
         headline=headline,
         outcome=outcome,
-        findings=(*(one for one in head.findings if one.code != "run.failed"), *lacking, *_notes(counts, unmatched)),
-        tables=tuple(_tables(checked, unmatched)),
+        findings=(
+            *(one for one in head.findings if one.code not in (_IN_OTHER_WORDS if load is None else _NOT_OF_LOADS)),
+            *lacking,
+            *_notes(counts, unmatched, load, stopped=head.cut_short),
+        ),
+        tables=(
+            *(load.tables if load is not None else ()),
+            *(_tables(checked, unmatched) if limits is not None else ()),
+        ),
+        details=tuple(one for one in health_findings(run) if one.level is Level.NOTE),
         next=(note("check.next-explain", path=str(run.path)),) if outcome is Outcome.FAILS else (),
         data={
             "passed": outcome is Outcome.HOLDS,
@@ -91,16 +117,32 @@ def _judged(lines: polars.DataFrame, limit: Limit) -> polars.DataFrame:
     )
 
 
-def _verdict(head: RunHead, counts: Counter[str], lacking: Sequence[Finding]) -> tuple[Outcome, Finding]:
+def _verdict(
+    head: RunHead,
+    counts: Counter[str],
+    lacking: Sequence[Finding],
+    sick: Sequence[Finding],
+    load: UnderLoad | None,
+    *,
+    limited: bool,
+) -> tuple[Outcome, Finding]:
     checked, broken = counts.total(), counts[Outcome.FAILS.value]
+    if head.modelled and load is not None:
+        return Outcome.UNTESTED, replace(load.headline, code="sustained.model")
     if head.modelled:
         return Outcome.UNTESTED, note("check.model", checked=checked, broken=broken)
-    if head.cut_short:
+    if head.cut_short and load is None:
         return Outcome.UNTESTED, note("run.incomplete")
     if broken:
         return Outcome.FAILS, note("check.broken", checked=checked, broken=broken)
+    if load is not None and load.slow:
+        return Outcome.FAILS, load.headline
     if lacking:
         return Outcome.FAILS, note("check.lacking", checked=checked, lacking=len(lacking))
+    if sick:
+        return Outcome.FAILS, note("check.sick", checked=checked)
+    if load is not None and not limited:
+        return Outcome.HOLDS if load.judged else Outcome.UNTESTED, load.headline
     if not checked:
         return Outcome.UNTESTED, note("check.nothing")
     if counts[Outcome.UNCLEAR.value] == checked:
@@ -108,7 +150,13 @@ def _verdict(head: RunHead, counts: Counter[str], lacking: Sequence[Finding]) ->
     return Outcome.HOLDS, note("check.passed", checked=checked)
 
 
-def _notes(counts: Counter[str], unmatched: Sequence[str]) -> Iterator[Finding]:
+def _notes(
+    counts: Counter[str], unmatched: Sequence[str], load: UnderLoad | None, *, stopped: bool
+) -> Iterator[Finding]:
+    if load is not None and stopped:
+        yield replace(load.headline, code="sustained.stopped")
+    if load is not None and load.judged and not load.slow and counts:
+        yield replace(load.headline, code="sustained.steady")
     if unclear := counts[Outcome.UNCLEAR.value]:
         yield note("check.some-unclear", unclear=unclear)
     if unmatched:

@@ -1,4 +1,4 @@
-"""The command check: does this node keep the limits of healthy ones?"""
+"""The command check: does this node keep the limits of healthy ones, or its own speed under load?"""
 
 from __future__ import annotations
 
@@ -9,10 +9,12 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from linkscope.cli.app import AsJson, app, err, out
+from linkscope.cli.app import AsJson, Machine, app, err, out
+from linkscope.cli.written_forms import Write, WrittenForms
 from linkscope.errors import LinkscopeError
 
 if TYPE_CHECKING:
+    from linkscope.launch.job import Request
     from linkscope.results.run_file import RunFile
 
 
@@ -25,31 +27,38 @@ def check(
     make_limits: Annotated[
         Path | None, typer.Option("--make-limits", help="Write this limits file from good runs, or folders of them.")
     ] = None,
+    sustained: Annotated[
+        str | None, typer.Option("--sustained", help="Keep all paths busy so long: 10m; no limits needed.")
+    ] = None,
     budget: Annotated[str | None, typer.Option(help="Time of the whole run: 30s.")] = None,
+    machine: Machine = None,
     output: Annotated[Path | None, typer.Option("-o", "--output", help="Run file to write, with suites.")] = None,
-    junit: Annotated[Path | None, typer.Option(help="Write JUnit XML to this file.")] = None,
-    prometheus: Annotated[Path | None, typer.Option(help="Write metrics to this file, for the node exporter.")] = None,
+    write: Write = None,
+    junit: Annotated[Path | None, typer.Option(help="Short for --write junit=FILE.")] = None,
+    prometheus: Annotated[Path | None, typer.Option(help="Short for --write prometheus=FILE.")] = None,
     full: Annotated[bool, typer.Option("--full", help="Every result and limit.")] = False,
     as_json: AsJson = False,
 ) -> int:
     """Does this node keep the limits of healthy ones? Exit code 0: passed, 1: failed, 3: no verdict."""
     from linkscope.answers.questions import ask
     from linkscope.cli.answering import printed
-    from linkscope.documents.whole_file import write_whole
-    from linkscope.render import render
     from linkscope.results.limits import load_limits
 
-    if (limits is None) == (make_limits is None):
-        raise LinkscopeError("name --limits FILE or --make-limits FILE; without good runs: linkscope explain RUN")
+    forms = WrittenForms.of(write or (), (("junit", junit), ("prometheus", prometheus)))
     if make_limits is not None:
+        if limits is not None or sustained is not None:
+            raise LinkscopeError("--make-limits takes good runs: leave out --limits and --sustained")
         return _make(make_limits, what or [])
-    assert limits is not None
-    known = load_limits(limits)  # before anything is measured
-    found = ask("check", _run_of(what or [], budget, output), limits=known)
-    for path, form in ((junit, "junit"), (prometheus, "prometheus")):
-        if path is not None:
-            write_whole(path, render(found, form))
-    return printed(found, out(), "json" if as_json else "text", full)
+    known = None if limits is None else load_limits(limits)  # before anything is measured
+    if sustained is not None:
+        if what or budget is not None:
+            raise LinkscopeError("--sustained says what is measured, and for how long: leave out suites and --budget")
+        run: RunFile | Path = _under_load(sustained, machine, output)
+    else:
+        run = _run_of(what or [], known is not None, budget, machine, output)
+    found = ask("check", run, limits=known)
+    forms.write(found)
+    return printed(found, out(), "json" if as_json else forms.printed or "text", full)
 
 
 def _make(path: Path, names: Sequence[str]) -> int:
@@ -67,22 +76,49 @@ def _make(path: Path, names: Sequence[str]) -> int:
     return 0
 
 
-def _run_of(what: Sequence[str], budget: str | None, output: Path | None) -> RunFile | Path:
-    """Return the run file that ``what`` names, or the run of the suites that it names."""
+def _run_of(
+    what: Sequence[str], limited: bool, budget: str | None, machine: str | None, output: Path | None
+) -> RunFile | Path:
+    """Return the run file that ``what`` names, or the run of the suites that it names, which are ``limited``."""
     files = [name for name in what if Path(name).suffix == ".jsonl" or (Path(name).is_file() and not _is_suite(name))]
-    if files and (len(what) > 1 or budget is not None or output is not None):
-        raise LinkscopeError("name one run file alone, or suites to measure; --budget and -o are of suites")
+    if files and (len(what) > 1 or budget is not None or machine is not None or output is not None):
+        raise LinkscopeError("name one run file alone, or suites to measure; --budget, --machine and -o are of suites")
     if files:
         return Path(files[0])
+    if not limited:
+        raise LinkscopeError("name --limits FILE or --sustained 10m; without good runs: linkscope explain RUN")
+    from linkscope.launch.job import Request
+
+    return _measured(Request(suites=tuple(what) or ("default",), budget=budget, machine=machine), output)
+
+
+def _under_load(time: str, machine: str | None, output: Path | None) -> RunFile:
+    """Return a run under load for so long, or until Ctrl-C."""
+    from linkscope.launch.job import Request
+    from linkscope.launch.run import INTERRUPTED, default_output
+    from linkscope.plan.select import parse_duration
+    from linkscope.plan.sustained import LEAST_S, MOST_S, SUITE
+    from linkscope.results.run_file import RunFile
+
+    if not LEAST_S <= parse_duration(time) <= MOST_S:
+        raise LinkscopeError(f"--sustained {time}: from 10s to 24h; 10m is usual")
+    path = output or default_output(machine)
+    try:
+        return _measured(Request(suites=(SUITE,), budget=time, machine=machine, sustained=True), path)
+    except LinkscopeError as error:
+        if error.exit_code != INTERRUPTED:
+            raise
+        return RunFile.read(path)
+
+
+def _measured(request: Request, output: Path | None) -> RunFile:
     from linkscope.cli.measuring import command_line
     from linkscope.cli.progress import progress
-    from linkscope.launch.job import Request
     from linkscope.launch.run import default_output
     from linkscope.launch.run import run as measure
 
-    request = Request(suites=tuple(what) or ("default",), budget=budget)
     with progress(err()) as listener:
-        return measure(request, output or default_output(), listener, command_line(request, output))
+        return measure(request, output or default_output(request.machine), listener, command_line(request, output))
 
 
 def _is_suite(name: str) -> bool:

@@ -40,6 +40,7 @@ from linkscope.plan.run_estimate import RunEstimate, crowd_now, modelled_estimat
 from linkscope.plan.select import parse_duration, parse_precision, parse_rounds, selection, with_unit
 from linkscope.plan.suite import Suite
 from linkscope.plan.suites import load_suite, packaged_methods
+from linkscope.plan.sustained import in_turns, permutations_in
 from linkscope.plan.workload_cases import workload_notes
 from linkscope.results import calibration
 from linkscope.results.other_sizes import sizes_of_their_own
@@ -57,7 +58,8 @@ class Request:
     ``suites``: names, or paths of suite files. ``machine``: a machine model, modelled. ``engine``: cuda, hip, host.
     ``keyword``: a word that the cases must have.
     ``launching``: how several processes are started, where cases want them. ``workload``: an application whose messages
-    are run in the place of suites; ``suites`` then names it.
+    are run in the place of suites; ``suites`` then names it. ``sustained``: the suite of that name, one permutation
+    after the other until the budget ends.
     """
 
     suites: tuple[str, ...] = ("default",)
@@ -73,12 +75,16 @@ class Request:
     keyword: str | None = None
     launching: LaunchOptions = field(default_factory=LaunchOptions)
     workload: WorkloadRequest | None = None
+    sustained: bool = False
 
     @property
     def command_line(self) -> list[str]:
         """The words that ask for the same, but for the output."""
         words = ["linkscope", "run", *self.suites] if self.workload is None else self.workload.command_line
         default = Request()
+        if self.sustained:
+            words = ["linkscope", "check", "--sustained", str(self.budget)]
+            default = Request(budget=self.budget)
         for name in (
             "devices",
             "methods",
@@ -103,7 +109,8 @@ class Request:
         asked = asdict(self)
         if not self.launching.settings:
             del asked["launching"]["settings"]
-        return asked if self.workload else {name: asked[name] for name in asked if name != "workload"}
+        left_out = [name for name in ("workload", "sustained") if not getattr(self, name)]
+        return {name: asked[name] for name in asked if name not in left_out}
 
     @staticmethod
     def from_json(data: Json) -> Request:
@@ -271,7 +278,10 @@ def prepare(request: Request, measured: frozenset[str] = frozenset()) -> Job:
     if not described:
         size = request.launching.job_size()
         selected = replace(selected, hosts=size.hosts, slots=size.slots)
+    if request.sustained and budget_s is not None:
+        selected = replace(selected, permutations=permutations_in(budget_s))
     planned = expand(suites, node, engine.catalog(), selected)
+    planned = in_turns(planned) if request.sustained else planned
     planned = planned if request.keyword is None else picked(planned, request.keyword, suites)
     if not described:
         planned = startable(planned, request.launching, engine)
@@ -280,11 +290,14 @@ def prepare(request: Request, measured: frozenset[str] = frozenset()) -> Job:
         raise LinkscopeError(f"nothing of {workload.application} can run on {node.name}: {'; '.join(reasons)}")
     rounds = parse_rounds(request.rounds) if request.rounds else DEFAULT_ROUNDS
     once = not described and _once()
-    if described or once:
+    if described or once or request.sustained:
         rounds = RoundLimits()  # a model gives the same figure every time
     crowd = 1.0 if described else crowd_now()
     before = Costs() if described else costs.known(costs.kept_at(node.name, engine.backend))
-    if budget_s is None or described:
+    if request.sustained:
+        fit = fitted(planned, precision, rounds, before)
+        fit = replace(fit, deadline=math.inf if budget_s is None or described else begun + budget_s)
+    elif budget_s is None or described:
         fit = fitted(planned, precision, rounds, before, budget_s)
     else:
         open_ = [one for one in planned if one.id not in measured]

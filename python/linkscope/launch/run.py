@@ -144,7 +144,7 @@ def _check_wanted(leader: inside.JobLeader | None, cases: Sequence[PlannedCase])
 
 
 def _rounds(job: Job, cases: Sequence[PlannedCase], header: Json) -> Rounds:
-    """Their order is drawn by when the run began, so that another run has another."""
+    """Their order is drawn by when the run began, so that another run has another; a sustained load keeps its own."""
     costs_now = job.options.costs.times(job.crowd)
     start_s = costs_now.starts_s([case.case for case in job.cases if case.skip is None])
     return Rounds(
@@ -152,7 +152,7 @@ def _rounds(job: Job, cases: Sequence[PlannedCase], header: Json) -> Rounds:
         job.rounds,
         job.options.precision,
         seed=str(header.get("started")),
-        deadline=job.deadline,
+        deadline=math.inf if job.request.sustained else job.deadline,
         start_s=start_s,
         costs=job.options.costs,
     )

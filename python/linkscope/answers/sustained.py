@@ -1,0 +1,230 @@
+"""Sustained: which paths are slow under load, by a run of random permutations (suites/sustained.yaml).
+
+A path is compared with alike ones (of the same kind of link, in the same permutation, so that nothing that changes with
+time counts) and with itself: its last third with its first. Medians over permutations hold out against bad partners.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass, replace
+
+import polars
+
+from linkscope.answers.answer import Column, Kind, Outcome, Table
+from linkscope.figures.run import Run
+from linkscope.messages.finding import Finding, error, note
+
+SUITE = "sustained"
+MOST_BEHIND = 0.05
+"""Share by which a path may be slower than alike ones, or at the end slower than it was at first."""
+FEWEST = 3
+"""Permutations with a path, overall and in each third that is compared, from which it is judged."""
+FEWEST_OF_PATTERN = 6
+"""Permutations of one pattern, from which a path is also judged in that pattern alone."""
+SHOWN = 8
+_ALIKE = ("row", "method", "tier")
+_EVERY = "all"
+"""In the place of a pattern: all of them."""
+
+
+@dataclass(frozen=True)
+class UnderLoad:
+    """What a sustained load showed. ``slow``: paths that fail. ``seconds``: how long it lasted, measured."""
+
+    headline: Finding
+    findings: tuple[Finding, ...]
+    tables: tuple[Table, ...]
+    slow: tuple[str, ...]
+    judged: int
+    permutations: int
+    seconds: float
+
+
+def under_load(run: Run) -> UnderLoad | None:
+    """Return what a run shows of paths under load; None where it has none of the suite ``sustained``."""
+    known = run.results.filter(polars.col("suite") == SUITE, polars.col("status") == "ok")
+    tiers = [_tier(run, str(path)) for path in known["path"]]
+    known = known.with_columns(polars.Series("tier", tiers, polars.String))
+    lines = known.filter(polars.col("load") == "sustained").with_columns(polars.col("id").rle_id().alias("turn"))
+    if lines.is_empty():
+        return None
+    judged = _judged(lines, known.filter(polars.col("load") == "once"))
+    late = _late(lines)
+    behind = judged.filter(polars.col("outcome") == Outcome.FAILS.value)
+    dropped = late.filter(polars.col("drop") > MOST_BEHIND)
+    behind = behind.filter(~polars.col("path").is_in(dropped["path"].implode()))  # whose like at the end is no news
+    found = (*_behind(behind, set(judged["path"])), *_dropped(dropped, set(late["path"])))
+    slow = tuple(dict.fromkeys([*behind["path"], *dropped["path"]]))
+    turns = lines["id"].n_unique()
+    seconds = sum(row.elapsed_s for row in run.file.rows if row.status == "ok" and row.load == "sustained")
+    enough = judged.filter(polars.col("outcome") != Outcome.UNTESTED.value)["path"].n_unique()
+    facts = {"permutations": turns, "paths": enough, "slow": len(slow), "seconds": seconds}
+    headline = note("sustained.slow" if slow else "sustained.steady" if enough else "sustained.few", **facts)
+    tables = _tables(judged.join(late, on="path", how="left", maintain_order="left"), lines)
+    return UnderLoad(headline, found, tables, slow, enough, turns, seconds)
+
+
+def _tier(run: Run, path: str) -> str:
+    found = run.paths.between(*_ends(path))
+    return "unknown" if found is None else found.tier
+
+
+def _ends(path: str) -> tuple[str, str]:
+    source, _, destination = path.partition(">")
+    return source, destination
+
+
+def _judged(lines: polars.DataFrame, alone: polars.DataFrame) -> polars.DataFrame:
+    """Return a line for each path and pattern, and for all patterns of it, with what it is expected to reach: the
+    median of alike paths."""
+    compared = _with_peers(lines, "id").with_columns((polars.col("value") / polars.col("peers")).alias("ratio"))
+    compared = compared.join(_alone(alone), on=("path", "method"), how="left", maintain_order="left")
+    every = compared.with_columns(polars.lit(_EVERY).alias("row"))
+    found = (
+        polars.concat([every, compared])
+        .group_by("path", "row", maintain_order=True)
+        .agg(
+            polars.col("value", "peers", "ratio", "alone", "alone_behind").median(),
+            (polars.col("ratio") < 1 - MOST_BEHIND).sum().alias("slow_in"),
+            polars.len().alias("permutations"),
+        )
+    )
+    known = (polars.col("permutations") >= FEWEST) & polars.col("ratio").is_not_null()
+    known &= (polars.col("row") == _EVERY) | (polars.col("permutations") >= FEWEST_OF_PATTERN)
+    fails = (polars.col("ratio") < 1 - MOST_BEHIND) & (2 * polars.col("slow_in") > polars.col("permutations"))
+    words = {one: polars.lit(one.value) for one in Outcome}
+    verdict = polars.when(fails).then(words[Outcome.FAILS]).otherwise(words[Outcome.HOLDS])
+    mixed = polars.when(polars.col("row") == _EVERY).then(polars.col("ratio") * polars.col("peers"))
+    return found.with_columns(
+        polars.when(known).then(verdict).otherwise(words[Outcome.UNTESTED]).alias("outcome"),
+        mixed.otherwise("value").alias("value"),
+        (polars.col("slow_in") / polars.col("permutations")).alias("slow_share"),
+        (1 - polars.col("ratio")).alias("behind"),
+        (polars.col("peers") * (1 - MOST_BEHIND)).alias("limit"),
+        polars.lit("GB/s").alias("unit"),
+        polars.format("sustained/{}", "row").alias("id"),
+    ).sort("behind", descending=True, nulls_last=True, maintain_order=True)
+
+
+def _with_peers(lines: polars.DataFrame, *within: str) -> polars.DataFrame:
+    """Return the lines with the median of alike ones of other paths as ``peers``, null where there is none."""
+    alike = (*_ALIKE, *within)
+    seen = lines.select(polars.col("path").alias("other"), *alike, "value")
+    pairs = lines.select("path", *alike).join(seen, on=alike).filter(polars.col("other") != polars.col("path"))
+    peers = pairs.group_by("path", *alike).agg(polars.col("value").median().alias("peers"))
+    return lines.join(peers, on=("path", *alike), how="left", maintain_order="left")
+
+
+def _alone(alone: polars.DataFrame) -> polars.DataFrame:
+    """Return by path and method what it reaches alone, and by how much alike ones reach more."""
+    found = _with_peers(alone).group_by("path", "method").agg(polars.col("value", "peers").median())
+    behind = (1 - polars.col("value") / polars.col("peers")).alias("alone_behind")
+    return found.select("path", "method", polars.col("value").alias("alone"), behind)
+
+
+def _late(lines: polars.DataFrame) -> polars.DataFrame:
+    """Return by path how much slower its last third is than its first; 0 where these overlap."""
+    ratio = polars.col("value") / polars.col("value").median().over(*_ALIKE)
+    third = 3 * polars.col("turn") // (polars.col("turn").max() + 1)
+    timed = lines.with_columns(ratio.alias("ratio"), third.alias("third"))
+    ends = [timed.filter(polars.col("third") == number) for number in (0, 2)]
+    first, last = (
+        one.group_by("path", maintain_order=True).agg(
+            polars.col("ratio").median().alias("middle"),
+            polars.col("ratio").quantile(0.25).alias("lower"),
+            polars.col("ratio").quantile(0.75).alias("upper"),
+            polars.len().alias("count"),
+        )
+        for one in ends
+    )
+    both = first.join(last, on="path", suffix="_late", maintain_order="left")
+    both = both.filter(polars.min_horizontal("count", "count_late") >= FEWEST)
+    apart = polars.col("upper_late") < polars.col("lower")
+    drop = 1 - polars.col("middle_late") / polars.col("middle")
+    return both.select("path", polars.when(apart).then(drop).otherwise(0.0).alias("drop"))
+
+
+def _behind(slow: polars.DataFrame, every: Collection[str]) -> Iterator[Finding]:
+    worst = {str(line["path"]): line for line in slow.unique("path", keep="first", maintain_order=True).to_dicts()}
+    for gpu, scope, paths in _shared(set(worst), every):
+        behind = [worst[path]["behind"] for path in paths]
+        found = error("sustained.slow-device", device=gpu, scope=scope, paths=len(paths), behind=_range(behind))
+        yield replace(found, where=(gpu,))
+        for path in paths:
+            del worst[path]
+    for path, line in worst.items():
+        facts = {name: line[name] for name in ("behind", "slow_in", "permutations")}
+        alone = line["alone_behind"]
+        code = "sustained.slow-path" if alone is None or alone < MOST_BEHIND else "sustained.slow-path-alone"
+        more = {} if alone is None else {"alone_behind": alone}
+        yield replace(error(code, path=path, **facts, **more), where=(path,))
+
+
+def _dropped(dropped: polars.DataFrame, every: Collection[str]) -> Iterator[Finding]:
+    drops = {str(line["path"]): line["drop"] for line in dropped.to_dicts()}
+    if len(drops) == len(every) > 1:
+        yield error("sustained.drop-all", paths=len(drops), drop=_range(list(drops.values())))
+        return
+    for gpu, scope, paths in _shared(set(drops), every):
+        drop = _range([drops.pop(path) for path in paths])
+        found = error("sustained.drop-device", device=gpu, scope=scope, paths=len(paths), drop=drop)
+        yield replace(found, where=(gpu,))
+    for path, drop in drops.items():
+        yield replace(error("sustained.drop-path", path=path, drop=drop), where=(path,))
+
+
+def _range(shares: list[float]) -> tuple[float, float]:
+    return min(shares), max(shares)
+
+
+def _shared(slow: set[str], every: Collection[str]) -> Iterator[tuple[str, str, list[str]]]:
+    """Yield devices whose paths (from them, to them or all) are slow, two or more, with these paths."""
+    left = set(slow)
+    while True:
+        best: tuple[str, str, set[str]] = ("", "", set())
+        for device in sorted({end for path in left for end in _ends(path)}):
+            ways = {
+                "of": {path for path in every if device in _ends(path)},
+                "from": {path for path in every if _ends(path)[0] == device},
+                "to": {path for path in every if _ends(path)[1] == device},
+            }
+            for scope, paths in ways.items():
+                if paths <= slow and len(paths & left) > max(len(best[2]), 1):
+                    best = (device, scope, paths & left)
+        if not best[2]:
+            return
+        left -= best[2]
+        yield best[0], best[1], sorted(best[2])
+
+
+def _tables(judged: polars.DataFrame, lines: polars.DataFrame) -> tuple[Table, ...]:
+    columns = (
+        *(Column("path", Kind.PATH), Column("pattern"), Column("alone", Kind.NUMBER)),
+        *(Column("value", Kind.NUMBER, head="loaded"), Column("peers", Kind.NUMBER), Column("behind", Kind.PERCENT)),
+        *(Column("slow_share", Kind.PERCENT, head="slow"), Column("permutations", Kind.COUNT, detail=True)),
+        Column("drop", Kind.PERCENT, detail=True),
+    )
+    named = judged.rename({"row": "pattern"}).with_columns(polars.col("peers").alias("expected"))
+    steady = polars.col("drop").fill_null(0.0) <= MOST_BEHIND
+    worst = named.filter(polars.col("outcome") == Outcome.FAILS.value, steady)
+    worst = worst.unique("path", keep="first", maintain_order=True)
+    found = [Table("sustained.worst", worst, columns, first=SHOWN)] if worst.height else []
+    return (*found, _patterns(lines), Table("sustained.checked", named, columns, detail=True))
+
+
+def _patterns(lines: polars.DataFrame) -> Table:
+    """Return how the rates of each pattern are spread over its permutations."""
+    value = polars.col("value")
+    frame = lines.group_by("row", maintain_order=True).agg(
+        polars.col("id").n_unique().alias("permutations"),
+        value.min().alias("least"),
+        value.median(),
+        value.max().alias("most"),
+        polars.col("path").get(value.arg_min()).alias("slowest"),
+    )
+    columns = (
+        *(Column("row", head="pattern"), Column("permutations", Kind.COUNT), Column("least", Kind.NUMBER)),
+        *(Column("value", Kind.NUMBER, head="median"), Column("most", Kind.NUMBER), Column("slowest", Kind.PATH)),
+    )
+    return Table("sustained.patterns", frame, columns)

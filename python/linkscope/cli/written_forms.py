@@ -1,0 +1,65 @@
+"""Written forms: `--write FORM=FILE`, an answer as files that other programs read."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from linkscope.errors import LinkscopeError
+
+if TYPE_CHECKING:
+    from linkscope.answers.answer import Answer
+
+Write = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--write",
+        metavar="FORM=FILE",
+        help="Also write junit, prometheus, json-line, dcgm, json or csv; -: print it instead.",
+    ),
+]
+_PRINTED = "-"
+
+
+@dataclass(frozen=True)
+class WrittenForms:
+    """Forms with the file that each goes to."""
+
+    files: tuple[tuple[str, str], ...]
+
+    @staticmethod
+    def of(words: Sequence[str], more: Sequence[tuple[str, Path | None]] = ()) -> WrittenForms:
+        """Return what ``--write`` and options for one form ask for. Raises LinkscopeError for a wrong word, or where
+        two forms are to be printed."""
+        from linkscope.messages.near_names import unknown
+        from linkscope.render import WRITERS
+
+        found = [(form, str(path)) for form, path in more if path is not None]
+        for word in words:
+            form, separator, file = word.partition("=")
+            if not separator or not file:
+                raise LinkscopeError(f"--write {word}: write FORM=FILE, as in --write junit=check.xml")
+            if form not in WRITERS:
+                raise unknown("form", form, WRITERS)
+            found.append((form, file))
+        if sum(file == _PRINTED for _, file in found) > 1:
+            raise LinkscopeError("--write: print one form, and name a file for each other")
+        return WrittenForms(tuple(found))
+
+    @property
+    def printed(self) -> str | None:
+        """Return the form that is printed in the place of the screen."""
+        return next((form for form, file in self.files if file == _PRINTED), None)
+
+    def write(self, answer: Answer) -> None:
+        """Write the files. Raises LinkscopeError."""
+        from linkscope.documents.whole_file import write_whole
+        from linkscope.render import render
+
+        for form, file in self.files:
+            if file != _PRINTED:
+                write_whole(Path(file), render(answer, form))

@@ -1,0 +1,39 @@
+"""Sustained load: the suite ``sustained`` for as long as somebody asks, one random permutation after the other."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import chain, zip_longest
+
+from linkscope.plan.planned_case import PlannedCase
+
+SUITE = "sustained"
+LEAST_S, MOST_S = 10.0, 24 * 3600.0
+"""Between these a load can be judged, and its run file read."""
+_KINDS = 3
+"""Random patterns that take turns on GPUs."""
+_CASE_S = 1.0
+"""A permutation takes at least so long: six samples of 0.15 s and the way there."""
+
+
+def permutations_in(seconds: float) -> int:
+    """Return how many permutations of each random pattern last for so many seconds, or longer."""
+    return max(1, round(seconds / (_KINDS * _CASE_S)))
+
+
+def in_turns(planned: Sequence[PlannedCase]) -> list[PlannedCase]:
+    """Return the cases in the order of a sustained load: each path alone, then a permutation of each pattern in turn.
+
+    Where GPUs can run, cases of the host alone are left out.
+    """
+    on_gpus = [one for one in planned if not _of_host(one)]
+    wanted = on_gpus if any(one.skip is None for one in on_gpus) else [one for one in planned if _of_host(one)]
+    rows: dict[str, list[PlannedCase]] = {}
+    for one in wanted or planned:
+        rows.setdefault("" if one.case["load"] == "once" else str(one.case["name"]), []).append(one)
+    alone = rows.pop("", [])
+    return [*alone, *(one for one in chain.from_iterable(zip_longest(*rows.values())) if one is not None)]
+
+
+def _of_host(planned: PlannedCase) -> bool:
+    return str(planned.case["name"]).startswith("host")

@@ -1,0 +1,210 @@
+"""Sustained load: random permutations are what they say, and what is slow only under load is found and named."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+from xml.sax.saxutils import unescape
+
+import planted_faults as planted
+import pytest
+from launching import Bench, bench
+from test_patterns import flows, lay
+
+from linkscope.answers.answer import Answer, Outcome
+from linkscope.answers.questions import ask
+from linkscope.errors import LinkscopeError
+from linkscope.launch.job import Request, prepare
+from linkscope.launch.run import run as measure
+from linkscope.messages.finding import Level
+from linkscope.plan.sustained import SUITE, permutations_in
+from linkscope.render import render
+from linkscope.results.limits import Limit, Limits
+from linkscope.results.run_file import RunFile
+
+__all__ = ["bench"]
+Json = dict[str, Any]
+MINUTE = Request(suites=(SUITE,), sustained=True, budget="60s", machine="h200x4")
+
+
+@pytest.fixture(scope="module")
+def modelled(tmp_path_factory: pytest.TempPathFactory) -> RunFile:
+    return measure(MINUTE, tmp_path_factory.mktemp("load") / "a.jsonl")
+
+
+@pytest.fixture(scope="module")
+def measured(modelled: RunFile) -> RunFile:
+    """The model's run as if it had been measured."""
+    path = modelled.path.with_name("b.jsonl")
+    path.write_text(modelled.path.read_text().replace('"modelled":true', '"modelled":false').replace(
+        '"modelled": true', '"modelled": false'))  # fmt: skip
+    return RunFile.read(path)
+
+
+def slowed(run: RunFile, hit: Callable[[Json], bool], factor: float, since: float = 0.0) -> RunFile:
+    """With flows under load that are ``hit`` slower, from a share of the run on."""
+    slow = planted.slowed(run, hit, factor)
+    first = since * len(run.rows)
+    rows = (
+        b if a.load == "sustained" and i >= first else a
+        for i, (a, b) in enumerate(zip(run.rows, slow.rows, strict=True))
+    )
+    return replace(run, rows=tuple(rows))
+
+
+def errors(answer: Answer) -> list[tuple[str, str]]:
+    return [
+        (one.code, " ".join((*one.where, *filter(None, [one.facts.get("scope")])))) for one in answer.at(Level.ERROR)
+    ]
+
+
+@pytest.mark.parametrize("name", ["random-rings", "random-bisections", "random-pairs"])
+def test_a_permutation_gives_each_device_one_partner(name: str) -> None:
+    layouts = lay(name)
+    assert len({frozenset(flows(layout)) for layout in layouts}) > 1
+    assert lay(name) == layouts
+    for layout in layouts:
+        ends = flows(layout)
+        assert layout.places == tuple(ends)
+        sources, destinations = Counter(a for a, _ in ends), Counter(b for _, b in ends)
+        assert max(*sources.values(), *destinations.values()) == 1
+        assert len(ends) == (2 if name == "random-pairs" else 4)
+        if name == "random-bisections":
+            assert {(b, a) for a, b in ends} == set(ends)
+    assert lay(name, gpus=1) == []
+    assert {len(flows(one)) for one in lay(name, gpus=3)} == {{"random-rings": 3, "random-bisections": 2}.get(name, 1)}
+
+
+def test_patterns_take_turns_after_each_path_alone() -> None:
+    cases = [one.case for one in prepare(MINUTE).cases]
+    alone = [one["name"] for one in cases if one["load"] == "once"]
+    loaded = [one["name"] for one in cases if one["load"] == "sustained"]
+    assert [one["name"] for one in cases] == [*alone, *loaded]
+    assert set(alone) == {"d2d"}
+    assert loaded == ["ring", "bisection", "pairs"] * permutations_in(60.0)
+    again = Request.from_json(json.loads(json.dumps(MINUTE.to_json())))
+    assert [one.id for one in prepare(again).cases] == [one["id"] for one in cases]
+    assert MINUTE.command_line == ["linkscope", "check", "--sustained", "60s", "--machine", "h200x4"]
+
+
+def test_alike_paths_pass(measured: RunFile) -> None:
+    answer = ask("check", measured)
+    assert (answer.outcome, answer.headline.code, errors(answer)) == (Outcome.HOLDS, "sustained.steady", [])
+    assert answer.headline.facts["paths"] == 12
+
+
+def test_a_model_gives_no_verdict(modelled: RunFile) -> None:
+    answer = ask("check", modelled)
+    assert (answer.outcome, answer.headline.code) == (Outcome.UNTESTED, "sustained.model")
+
+
+def test_a_path_that_is_slow_under_load_alone_is_named(measured: RunFile) -> None:
+    answer = ask("check", slowed(measured, lambda flow: planted.copied(flow, "gpu:1", "gpu:3"), 0.9))
+    assert (answer.outcome, answer.exit_code) == (Outcome.FAILS, 1)
+    assert errors(answer) == [("sustained.slow-path", "gpu:1>gpu:3")]
+    (worst,) = answer.table("sustained.worst").frame.to_dicts()
+    assert worst["behind"] == pytest.approx(0.1, abs=0.005)
+    assert worst["slow_share"] == 1.0
+
+
+def test_a_path_that_is_slow_alone_is_said_to_be(measured: RunFile) -> None:
+    run = planted.slowed(measured, lambda flow: planted.copied(flow, "gpu:1", "gpu:3"), 0.9)
+    assert errors(ask("check", run)) == [("sustained.slow-path-alone", "gpu:1>gpu:3")]
+
+
+@pytest.mark.parametrize(
+    ("end", "scope"), [(slice(0, 1), "from"), (slice(1, 2), "to"), (slice(0, 2), "of")], ids=["from", "to", "of"]
+)
+def test_a_gpu_whose_paths_are_all_slow_is_named(end: slice, scope: str, measured: RunFile) -> None:
+    answer = ask("check", slowed(measured, lambda flow: "gpu:2" in planted.ends(flow)[end], 0.85))
+    assert errors(answer) == [("sustained.slow-device", f"gpu:2 {scope}")]
+
+
+def test_a_little_slower_is_not_slow(measured: RunFile) -> None:
+    answer = ask("check", slowed(measured, lambda flow: planted.copied(flow, "gpu:1", "gpu:3"), 0.97))
+    assert answer.outcome is Outcome.HOLDS
+
+
+def test_what_slows_down_with_time_is_named(measured: RunFile) -> None:
+    late = ask("check", slowed(measured, lambda flow: "gpu:1" in planted.ends(flow), 0.9, since=0.6))
+    assert errors(late) == [("sustained.drop-device", "gpu:1 of")]
+    assert {one.code for one in ask("check", slowed(measured, lambda flow: True, 0.9, since=0.6)).at(Level.ERROR)} == {
+        "sustained.drop-all"
+    }
+
+
+def test_a_load_that_was_stopped_is_judged_by_what_it_has(measured: RunFile, tmp_path: Path) -> None:
+    lines = measured.path.read_text().splitlines(keepends=True)
+    path = tmp_path / "cut.jsonl"
+    path.write_text("".join(lines[: len(lines) * 2 // 3]))
+    answer = ask("check", path)
+    assert answer.outcome is Outcome.HOLDS
+    assert "sustained.stopped" in {one.code for one in answer.findings}
+    assert "run.cut-short" not in {one.code for one in answer.findings}
+
+
+def test_too_few_permutations_are_no_verdict(measured: RunFile, tmp_path: Path) -> None:
+    kept = [one for one in measured.rows if one.load == "once"] + [one for one in measured.rows if one.load != "once"][
+        :2
+    ]
+    answer = ask("check", replace(measured, rows=tuple(kept)))
+    assert (answer.outcome, answer.headline.code) == (Outcome.UNTESTED, "sustained.few")
+
+
+def test_limits_hold_beside_a_load(measured: RunFile) -> None:
+    known = Limits(1, [Limit({"row": "d2d", "method": "copy-engine"}, least_gbps=380.0)])
+    answer = ask("check", measured, limits=known)
+    assert (answer.outcome, answer.headline.code) == (Outcome.HOLDS, "check.passed")
+    assert "sustained.steady" in {one.code for one in answer.findings}
+    strict = ask("check", measured, limits=Limits(1, [Limit({"row": "d2d"}, least_gbps=500.0)]))
+    assert (strict.outcome, strict.headline.code) == (Outcome.FAILS, "check.broken")
+
+
+def test_a_run_without_load_needs_limits() -> None:
+    run = Path(__file__).parents[1] / "fixtures" / "turns" / "h200x2-1.jsonl"
+    with pytest.raises(LinkscopeError) as caught:
+        ask("check", run)
+    assert caught.value.code == "check.no-limits"
+
+
+def test_files_for_gates_hold_paths_under_load(measured: RunFile) -> None:
+    answer = ask("check", slowed(measured, lambda flow: planted.copied(flow, "gpu:1", "gpu:3"), 0.9))
+    line = json.loads(render(answer, "json-line"))
+    assert {one["path"] for one in line["failed"]} == {"gpu:1>gpu:3"}
+    assert [one["code"] for one in line["errors"]] == ["sustained.slow-path"]
+    assert "gpu:1>gpu:3" in unescape(render(answer, "junit"))
+    (category,) = json.loads(render(answer, "dcgm"))["DCGM Diagnostic"]["test_categories"]
+    failed = {one["entity_id"] for one in category["tests"][0]["results"] if one["status"] == "Fail"}
+    assert failed == {1, 3}
+
+
+def test_the_command_measures_two_gpus_and_judges_them(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("FAKE_GPUS", "2")
+    ended = bench.cli("check", "--sustained", "20s", "-o", tmp_path / "a.jsonl", "--write", "json-line=-")
+    line = json.loads(ended.out)
+    assert (ended.code, line["passed"], line["checked"] > 0) == (0, True, True)
+    assert RunFile.read(tmp_path / "a.jsonl").header["plan"]["request"]["sustained"] is True
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("--sustained", "5s"),
+        ("--sustained", "30h"),
+        ("--sustained", "soon"),
+        ("--sustained", "1m", "default"),
+        ("--sustained", "1m", "--budget", "5s"),
+        ("--sustained", "1m", "--make-limits", "a.yaml"),
+        (),
+    ],
+)
+def test_wrong_words_are_refused(words: tuple[str, ...], bench: Bench) -> None:
+    ended = bench.cli("check", *words)
+    assert ended.code == 2
+    assert ended.complaint
