@@ -14,6 +14,7 @@ from planted_health import BEGAN_S, LINKS, READ, with_health
 from linkscope.answers.answer import Outcome
 from linkscope.answers.health import failures, health_findings, held_down, others_cpus
 from linkscope.answers.questions import ask
+from linkscope.answers.setup_changes import disturbances, setup_changes
 from linkscope.figures.run import Run
 from linkscope.machine.kernel_log import LogEvent
 from linkscope.messages.catalog import sentence
@@ -172,3 +173,22 @@ def test_a_gpu_that_works_for_processes_not_seen_here_is_the_cause() -> None:
     found = ask("explain", Run(_states(slow, {"gpus": seen}, {})))
     assert [one["cause"] for one in found.data["problems"]] == ["health.busy"]
     assert found.headline.where == ("gpu:1",)
+
+
+def test_compare_names_what_a_gpu_did_besides() -> None:
+    quiet = with_health(recorded.healthy(), {"held": {"gpu:1": {}}}, {"held": {"gpu:1": {"power cap": 0.0}}})
+    held = {"held": {"gpu:1": {"power cap": 1.0}}}, {"held": {"gpu:1": {"power cap": 200.0}}}
+    busy = with_health(recorded.healthy(), *held)
+    seen = [{**gpu, "busy": float(gpu["id"] == "gpu:1")} for gpu in busy.header["state"]["gpus"]]
+    found = disturbances(Run(quiet), Run(_states(busy, {"gpus": seen}, {})))
+    assert [(one.device, one.setting, one.base, one.new) for one in found] == [
+        ("gpu:1", "throttled", "no", "power cap"),
+        ("gpu:1", "unseen", "off", "on"),
+    ]
+
+
+def test_what_older_runs_do_not_say_did_not_change() -> None:
+    old, new = recorded.healthy(), with_state(recorded.healthy(), "gpu:1", bar1_bytes=1 << 38, clique=1)
+    assert setup_changes(Run(old), Run(new), ()) == []
+    small = with_state(recorded.healthy(), "gpu:1", bar1_bytes=1 << 28, clique=1)
+    assert [one.setting for one in setup_changes(Run(small), Run(new), ())] == ["bar1_bytes"]

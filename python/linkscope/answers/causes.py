@@ -23,8 +23,6 @@ Line = Mapping[str, Any]
 
 FARTHER = 0.08
 """How much faster a NUMA node must be than the nearest one to be the nearer."""
-_HELD = 0.1
-"""Share of a run from which what held a clock down may be why kernels were slow."""
 _FABRICS = ("nvlink", "xgmi")
 """Kinds of links over which GPUs always reach each other."""
 _GPU = re.compile(r"gpu:\d+")
@@ -63,10 +61,7 @@ class RunSurroundings:
     @cached_property
     def held_down(self) -> Mapping[str, Sequence[str]]:
         """Return by GPU what held its clock down for a good part of the run."""
-        return {
-            gpu: [reason for reason, share in shares.items() if share >= _HELD]
-            for gpu, shares in held_down(self.run).items()
-        }
+        return {gpu: list(shares) for gpu, shares in held_down(self.run).items()}
 
     @cached_property
     def cut(self) -> Mapping[frozenset[str], tuple[str, ...]]:

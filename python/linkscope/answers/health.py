@@ -31,8 +31,8 @@ from linkscope.messages.finding import Finding, Level, error, note, warning
 
 _FEW_LINKS = 2
 """Links that are named one by one; of more, the one that moved most."""
-_LEAST_HELD = 0.02
-"""Share of a run from which a clock that was held down is worth a word."""
+_LEAST_HELD, _MUCH_HELD = 0.02, 0.1
+"""Shares of a run from which a clock that was held down is worth a word, and may be why kernels were slow."""
 _LEVELS = tuple(Level)
 _CHILDREN = "local"
 """The launcher that starts processes as children of this program."""
@@ -59,13 +59,14 @@ def failures(run: Run) -> list[Finding]:
 
 
 def held_down(run: Run) -> Mapping[str, Mapping[str, float]]:
-    """Return by GPU and limit the share of the run that it held the clock down, where that is worth a word."""
+    """Return by GPU and limit the share of the run that it held the clock down, where that may be why kernels
+    were slow."""
     _, moved = _during(run)
     held = moved.held if moved is not None else {}
     return {
         gpu: known
         for gpu, shares in held.items()
-        if (known := {reason: share for reason, share in shares.items() if share >= _LEAST_HELD})
+        if (known := {reason: share for reason, share in shares.items() if share >= _MUCH_HELD})
     }
 
 

@@ -7,7 +7,9 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from linkscope.answers.health import held_down
 from linkscope.figures.run import Run
+from linkscope.machine.health_notes import works_unseen
 from linkscope.machine.identity import Identity
 from linkscope.results.row import origin_name
 
@@ -21,6 +23,8 @@ _OF_GPU = (
     *("clock_max_mhz", "power_cap_w", "persistence", "ecc", "mig", "compute_mode", "pcie_generation_max", "iommu"),
     "acs_redirect",
 )
+_SAID_LATELY = ("bar1_bytes", "clique", "fabric")
+"""Settings of GPUs that runs of older versions do not say: they differ where both runs say them alone."""
 _CALLERS = {
     **{"MPI": "by_mpi", "MPI library": "by_mpi", "nccl": "by_xccl", "rccl": "by_xccl"},
     **dict.fromkeys(("PyTorch", "NCCL of PyTorch", "CUDA of PyTorch"), "by_python"),
@@ -56,6 +60,8 @@ def setup_changes(base: Run, new: Run, methods: Collection[str]) -> list[SetupCh
         were, are = _gpus(base), _gpus(new)
         before |= {key: were[key] for key in were.keys() & are.keys()}
         after |= {key: are[key] for key in were.keys() & are.keys()}
+    lately = {key for key in before.keys() ^ after.keys() if key[1] in _SAID_LATELY}
+    before, after = ({key: one[key] for key in one if key not in lately} for one in (before, after))
     called = [traits for run in (base, new) for name, traits in run.traits.items() if name in methods]
     unused = {name for name, trait in _CALLERS.items() if not any(getattr(traits, trait) for traits in called)}
     return [change for change in _differing(before, after) if change.setting not in unused]
@@ -86,7 +92,8 @@ def _settings(run: Run) -> dict[_Key, str]:
         state = run.states[0]
         found["", "driver"] = state.versions.get("driver")
         found |= {("", name): getattr(state, name) for name in _OF_MACHINE}
-        found |= {(gpu.id, name): getattr(gpu, name) for gpu in state.gpus for name in _OF_GPU}
+        found |= {(gpu.id, name): getattr(gpu, name) for gpu in state.gpus for name in (*_OF_GPU, *_SAID_LATELY)}
+        found |= {(gpu.id, "fabric"): (gpu.fabric, *gpu.fabric_faults) for gpu in state.gpus if gpu.fabric}
     found |= _links(run)
     return {key: _words(value) for key, value in found.items() if value not in (None, "", (), [], {})}
 
@@ -103,13 +110,15 @@ def _links(run: Run) -> dict[_Key, Any]:
 
 
 def _states(run: Run) -> dict[_Key, str]:
-    """Return of all readings of each GPU's state the throttling and the processes that any saw, and the widest and
-    fastest PCIe link, which idle GPUs lower."""
+    """Return of all readings of each GPU's state the throttling and the processes that any saw, whether it worked for
+    others that nobody sees, and the widest and fastest PCIe link, which idle GPUs lower."""
     found: dict[_Key, str] = {}
+    held = held_down(run)
     for gpu in {gpu.id: gpu for state in run.states for gpu in state.gpus}:
         read = [one for state in run.states for one in state.gpus if one.id == gpu]
-        throttled = [one.slowed_by for one in read if one.slowed_by]
-        found[gpu, "throttled"] = ", ".join(throttled[-1]) if throttled else "no"
+        throttled = [tuple(held.get(gpu, ())), *(one.slowed_by for one in read)]
+        found[gpu, "throttled"] = ", ".join(next(filter(None, reversed(throttled)), ("no",)))
+        found[gpu, "unseen"] = _words(works_unseen(read[0]))
         found[gpu, "processes"] = str(max(one.processes or 0 for one in read))
         for name in ("pcie_generation", "pcie_lanes"):
             values = [value for one in read if (value := getattr(one, name)) is not None]
