@@ -268,3 +268,18 @@ def test_doctor_warns_of_faults() -> None:
     assert _doctored(Health(), *apart) == {"health.cliques": Level.WARNING}
     assert _doctored(Health(), GpuState("gpu:0", busy=0.9, processes=0)) == {"health.busy": Level.WARNING}
     assert _doctored(Health(), GpuState("gpu:0", busy=0.9, processes=1)) == {}
+
+
+def test_doctor_has_two_lines_of_counters_at_most() -> None:
+    counts = {f"gpu:{n}": {"ecc-corrected": n} for n in range(1, 8)} | {f"gpu:2/{n}": {"nvlink-crc": n} for n in (1, 2)}
+    found = examine(Node("n", (), ()), MachineState(health=Health(counts=counts)), {"host": {}})
+    mine = {one.code: one for one in found if one.code.startswith("health.")}
+    assert len(mine) == 2
+    assert mine["health.counted"].facts["counted"] == {"ecc-corrected": 28}
+    assert (mine["health.links-counted"].facts["link"], mine["health.links-counted"].facts["most"]) == (2, 2)
+
+
+def test_a_newer_versions_health_reads_without_what_is_not_known() -> None:
+    event = {"kind": "xid", "at_us": 1, "pci": "0000:3b:00", "number": 79, "action": "reset"}
+    data = {"counts": {"gpu:0/x": {"nvlink-new": 1}}, "links": {"gpu:0": [0]}, "events": [event], "more": 1}
+    assert Health.from_json(data).events == (LogEvent("xid", 1, "0000:3b:00", 79),)

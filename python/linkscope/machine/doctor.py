@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from linkscope.machine.health_notes import health_notes
+from linkscope.machine.health_notes import health_notes, unseen_work
 from linkscope.machine.node import Node
 from linkscope.machine.state import GpuState, MachineState
 from linkscope.machine.traits import method_of
@@ -51,7 +51,7 @@ def gravest_first(findings: Iterator[Finding] | Sequence[Finding]) -> list[Findi
 
 def neighbours(node: Node, state: MachineState) -> list[Finding]:
     """Return the findings about others who use the machine now."""
-    return list(_neighbours(Examined(node, state, {})))
+    return [*_neighbours(Examined(node, state, {})), *unseen_work(state)]
 
 
 def _engines(seen: Examined) -> Iterator[Finding]:

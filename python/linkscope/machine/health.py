@@ -63,7 +63,7 @@ class Health:
     def from_json(data: Mapping[str, Any]) -> Health:
         """Return what ``dataclasses.asdict`` gave; names that it does not know are left out."""
         known = {name: data[name] for name in Health.__dataclass_fields__ if name in data}
-        known["events"] = tuple(LogEvent(**one) for one in known.get("events", ()))
+        known["events"] = tuple(map(LogEvent.from_json, known.get("events", ())))
         known["links"] = {gpu: tuple(links) for gpu, links in known.get("links", {}).items()}
         return Health(**known)
 

@@ -45,9 +45,13 @@ def _faults(state: MachineState) -> Iterator[Finding]:
     cliques = {(gpu.cluster, gpu.clique) for gpu in state.gpus if gpu.fabric == _REGISTERED}
     if len(cliques) > 1:
         yield warning("health.cliques", cliques=len(cliques))
-    for gpu in state.gpus:
-        if works_unseen(gpu):
-            yield replace(warning("health.busy", share=gpu.busy), where=(gpu.id,))
+    yield from unseen_work(state)
+
+
+def unseen_work(state: MachineState) -> Iterator[Finding]:
+    """Yield the GPUs that work for processes that nobody sees here."""
+    for gpu in filter(works_unseen, state.gpus):
+        yield replace(warning("health.busy", share=gpu.busy), where=(gpu.id,))
 
 
 def works_unseen(gpu: GpuState) -> bool:
@@ -56,18 +60,25 @@ def works_unseen(gpu: GpuState) -> bool:
 
 
 def _counted(state: MachineState) -> Iterator[Finding]:
-    of_links: dict[str, Counter[str]] = {}
+    """Yield what GPUs counted, and what their links did with the link that counted most."""
+    of_gpus, of_links = Counter[str](), Counter[str]()
+    sums: dict[str, int] = {}
     for place, counts in state.health.counts.items():
-        link = link_of(place)
-        if link is not None:
-            of_links.setdefault(link[0], Counter()).update(counts)
+        if link_of(place):
+            of_links.update(counts)
+            sums[place] = sum(counts.values())
             continue
         ever = {name.removesuffix("-ever"): count for name, count in counts.items() if name.endswith("-ever")}
         now = {name: count for name, count in counts.items() if name not in HARMLESS and name not in _FLAGS}
         if found := {**ever, **now}:
-            yield replace(note("health.counted", counted=found), where=(place,))
-    for gpu, total in of_links.items():
-        links = [place for place in state.health.counts if (link_of(place) or ("",))[0] == gpu]
-        most = max(links, key=lambda place: sum(state.health.counts[place].values()))
-        facts = {"counted": dict(total), "links": len(links), "link": most.rpartition("/")[2]}
-        yield replace(note("health.links-counted", **facts), where=(gpu,))
+            of_gpus.update(found)
+            sums[place] = sum(found.values())
+    if of_gpus:
+        gpus = tuple(place for place in sums if not link_of(place))
+        yield replace(note("health.counted", counted=dict(of_gpus)), where=gpus)
+    links = {place: link for place in sums if (link := link_of(place))}
+    if links:
+        most = max(links, key=lambda place: sums[place])
+        facts = {"counted": dict(of_links), "links": len(links), "gpu": links[most][0], "link": links[most][1]}
+        where = tuple(dict.fromkeys(gpu for gpu, _ in links.values()))
+        yield replace(note("health.links-counted", **facts, most=sums[most]), where=where)

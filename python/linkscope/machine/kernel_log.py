@@ -5,9 +5,10 @@ from __future__ import annotations
 import ctypes
 import os
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 _KMSG = Path("/dev/kmsg")
 _KINDS = {
@@ -34,6 +35,11 @@ class LogEvent:
     at_us: int
     pci: str
     number: int = 0
+
+    @staticmethod
+    def from_json(data: Mapping[str, Any]) -> LogEvent:
+        """Return what ``dataclasses.asdict`` gave; names that it does not know are left out."""
+        return LogEvent(**{name: data[name] for name in LogEvent.__dataclass_fields__ if name in data})
 
 
 def read() -> tuple[LogEvent, ...] | None:
