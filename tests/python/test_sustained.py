@@ -177,6 +177,12 @@ def test_files_for_gates_hold_paths_under_load(measured: RunFile) -> None:
     assert {one["path"] for one in line["failed"]} == {"gpu:1>gpu:3"}
     assert [one["code"] for one in line["errors"]] == ["sustained.slow-path"]
     assert "gpu:1>gpu:3" in unescape(render(answer, "junit"))
+    metrics = render(answer, "prometheus").splitlines()
+    assert "linkscope_check_passed 0" in metrics
+    (rate,) = [
+        one for one in metrics if one.startswith('linkscope_bytes_per_second{id="sustained/all"') and "1>gpu:3" in one
+    ]
+    assert float(rate.rpartition(" ")[2]) == pytest.approx(0.9 * 395.3e9, rel=0.01)
     (category,) = json.loads(render(answer, "dcgm"))["DCGM Diagnostic"]["test_categories"]
     failed = {one["entity_id"] for one in category["tests"][0]["results"] if one["status"] == "Fail"}
     assert failed == {1, 3}

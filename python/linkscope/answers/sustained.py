@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 import polars
 
 from linkscope.answers.answer import Column, Kind, Outcome, Table
+from linkscope.figures.columns import RATE
 from linkscope.figures.run import Run
 from linkscope.messages.finding import Finding, error, note
 
@@ -43,9 +44,9 @@ class UnderLoad:
 
 def under_load(run: Run) -> UnderLoad | None:
     """Return what a run shows of paths under load; None where it has none of the suite ``sustained``."""
-    known = run.results.filter(polars.col("suite") == SUITE, polars.col("status") == "ok")
-    tiers = [_tier(run, str(path)) for path in known["path"]]
-    known = known.with_columns(polars.Series("tier", tiers, polars.String))
+    known = run.results.filter(polars.col("suite") == SUITE, polars.col("unit") == RATE, polars.col("value") > 0)
+    tiers = [_tier(run, path) for path in known["path"]]
+    known = known.with_columns(polars.Series("tier", tiers, polars.String)).filter(polars.col("tier").is_not_null())
     lines = known.filter(polars.col("load") == "sustained").with_columns(polars.col("id").rle_id().alias("turn"))
     if lines.is_empty():
         return None
@@ -65,8 +66,13 @@ def under_load(run: Run) -> UnderLoad | None:
     return UnderLoad(headline, found, tables, slow, enough, turns, seconds)
 
 
-def _tier(run: Run, path: str) -> str:
-    found = run.paths.between(*_ends(path))
+def _tier(run: Run, path: str | None) -> str | None:
+    """Return the kind of links of a path; None where it is not one from a device of the node to another."""
+    source, destination = _ends(path or "")
+    devices = {device.id for device in run.node.devices}
+    if source == destination or not {source, destination} <= devices:
+        return None
+    found = run.paths.between(source, destination)
     return "unknown" if found is None else found.tier
 
 
@@ -102,8 +108,9 @@ def _judged(lines: polars.DataFrame, alone: polars.DataFrame) -> polars.DataFram
         (polars.col("slow_in") / polars.col("permutations")).alias("slow_share"),
         (1 - polars.col("ratio")).alias("behind"),
         (polars.col("peers") * (1 - MOST_BEHIND)).alias("limit"),
-        polars.lit("GB/s").alias("unit"),
+        polars.lit(RATE).alias("unit"),
         polars.format("sustained/{}", "row").alias("id"),
+        polars.col("path").str.replace(">", "|", literal=True).alias("place"),
     ).sort("behind", descending=True, nulls_last=True, maintain_order=True)
 
 
