@@ -60,6 +60,17 @@ def test_every_case_is_visited_in_every_round_and_rounds_differ_in_order(
     assert found.header["plan"]["rounds"] == {"least": 3, "most": 3}
 
 
+def test_the_machine_is_read_between_rounds(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("linkscope.launch.run._LOOK_S", 0.0)
+    assert bench.cli("run", bench.suite, "-o", "a.jsonl", "--rounds", "3").code == 0
+    records = bench.records(Path("a.jsonl"))
+    places = [number for number, record in enumerate(records) if record.get("when") == "round"]
+    assert [number - places[0] for number in places] == [0, len(TINY_IDS) + 1]
+    for number in places:
+        validate(records[number])
+        assert records[number]["state"]["at_s"] > records[0]["state"]["at_s"]
+
+
 def test_the_order_is_drawn_by_when_the_run_began(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
     for name, when in (("a.jsonl", "2026-01-01"), ("b.jsonl", "2026-01-01"), ("c.jsonl", "2026-01-02")):
         begun(monkeypatch, when)
