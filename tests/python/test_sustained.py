@@ -22,7 +22,7 @@ from linkscope.launch.job import Request, prepare
 from linkscope.launch.run import run as measure
 from linkscope.messages.finding import Level
 from linkscope.plan.sustained import SUITE, permutations_in
-from linkscope.render import render
+from linkscope.render import FORMS, render
 from linkscope.results.limits import Limit, Limits
 from linkscope.results.run_file import RunFile
 
@@ -36,13 +36,17 @@ def modelled(tmp_path_factory: pytest.TempPathFactory) -> RunFile:
     return measure(MINUTE, tmp_path_factory.mktemp("load") / "a.jsonl")
 
 
+def as_measured(run: RunFile) -> RunFile:
+    """Return a model's run as if it had been measured."""
+    path = run.path.with_name("b.jsonl")
+    text = run.path.read_text().replace('"modelled":true', '"modelled":false')
+    path.write_text(text.replace('"modelled": true', '"modelled": false'))
+    return RunFile.read(path)
+
+
 @pytest.fixture(scope="module")
 def measured(modelled: RunFile) -> RunFile:
-    """The model's run as if it had been measured."""
-    path = modelled.path.with_name("b.jsonl")
-    path.write_text(modelled.path.read_text().replace('"modelled":true', '"modelled":false').replace(
-        '"modelled": true', '"modelled": false'))  # fmt: skip
-    return RunFile.read(path)
+    return as_measured(modelled)
 
 
 def slowed(run: RunFile, hit: Callable[[Json], bool], factor: float, since: float = 0.0) -> RunFile:
@@ -145,6 +149,16 @@ def test_a_load_that_was_stopped_is_judged_by_what_it_has(measured: RunFile, tmp
     assert answer.outcome is Outcome.HOLDS
     assert "sustained.stopped" in {one.code for one in answer.findings}
     assert "run.cut-short" not in {one.code for one in answer.findings}
+
+
+def test_of_two_gpus_each_direction_is_compared_with_the_other(tmp_path: Path) -> None:
+    run = as_measured(measure(replace(MINUTE, devices="gpu:0,gpu:1"), tmp_path / "a.jsonl"))
+    assert ask("check", run).outcome is Outcome.HOLDS
+    answer = ask("check", slowed(run, lambda flow: planted.copied(flow, "gpu:1", "gpu:0"), 0.9))
+    assert errors(answer) == [("sustained.slow-path", "gpu:1>gpu:0")]
+    assert all(render(answer, form) for form in FORMS)
+    dropped = ask("check", slowed(run, lambda flow: True, 0.9, since=0.6))
+    assert errors(dropped) == [("sustained.drop-all", "")]
 
 
 def test_too_few_permutations_are_no_verdict(measured: RunFile, tmp_path: Path) -> None:

@@ -93,11 +93,12 @@ def _judged(lines: polars.DataFrame, alone: polars.DataFrame) -> polars.DataFram
         .agg(
             polars.col("value", "peers", "ratio", "alone", "alone_behind").median(),
             (polars.col("ratio") < 1 - MOST_BEHIND).sum().alias("slow_in"),
-            polars.len().alias("permutations"),
+            polars.col("ratio").count().alias("permutations"),
         )
+        .filter(polars.col("permutations") > 0)
     )
-    known = (polars.col("permutations") >= FEWEST) & polars.col("ratio").is_not_null()
-    known &= (polars.col("row") == _EVERY) | (polars.col("permutations") >= FEWEST_OF_PATTERN)
+    least = polars.when(polars.col("row") == _EVERY).then(FEWEST).otherwise(FEWEST_OF_PATTERN)
+    known = polars.col("permutations") >= least
     fails = (polars.col("ratio") < 1 - MOST_BEHIND) & (2 * polars.col("slow_in") > polars.col("permutations"))
     words = {one: polars.lit(one.value) for one in Outcome}
     verdict = polars.when(fails).then(words[Outcome.FAILS]).otherwise(words[Outcome.HOLDS])
