@@ -110,6 +110,7 @@ def test_a_path_that_is_slow_under_load_alone_is_named(measured: RunFile) -> Non
     answer = ask("check", slowed(measured, lambda flow: planted.copied(flow, "gpu:1", "gpu:3"), 0.9))
     assert (answer.outcome, answer.exit_code) == (Outcome.FAILS, 1)
     assert errors(answer) == [("sustained.slow-path", "gpu:1>gpu:3")]
+    assert [one.code for one in answer.next] == ["sustained.next-full", "sustained.next-doctor"]
     (worst,) = answer.table("sustained.worst").frame.to_dicts()
     assert worst["behind"] == pytest.approx(0.1, abs=0.005)
     assert worst["slow_share"] == 1.0

@@ -33,7 +33,7 @@ MATCHED = (
     *("collective", "parameters", "bytes", "together", "flows", "clock", "environment"),
 )
 """Columns by which results of nodes of one kind are the same thing."""
-LEAST_MARGIN = {"gpu-large": 0.03, "gpu": 0.05, "pinned": 0.05}
+LEAST_MARGIN = {"gpu-large": 0.03, "gpu": 0.05, "pinned": 0.05, "waited": 0.25, "flag": 0.25}
 """By class of results, how far a healthy node may be beyond what good runs showed, at least."""
 OTHERS_MARGIN = 1.0
 """Of host memory and processes: one run in ten has results of a half."""
@@ -69,6 +69,8 @@ def answer(run: Run, limits: Limits | str | PathLike[str] | None = None) -> Answ
     ]
     counts = Counter(checked["outcome"].to_list())
     outcome, headline = _verdict(head, counts, lacking, sick, load, limited=limits is not None)
+    held = [one for one in health_findings(run) if one.level is Level.NOTE]
+    slows_down = load is not None and bool(load.slow)
     unmatched = [limit.words for limit, lines in zip(known.limits, judged, strict=True) if lines.is_empty()]
     return Answer(
         question="check",
@@ -78,14 +80,15 @@ def answer(run: Run, limits: Limits | str | PathLike[str] | None = None) -> Answ
         findings=(
             *(one for one in head.findings if one.code not in (_IN_OTHER_WORDS if load is None else _NOT_OF_LOADS)),
             *lacking,
+            *(held if slows_down else ()),
             *_notes(counts, unmatched, load, stopped=head.cut_short),
         ),
         tables=(
             *(load.tables if load is not None else ()),
             *(_tables(checked, unmatched) if limits is not None else ()),
         ),
-        details=tuple(one for one in health_findings(run) if one.level is Level.NOTE),
-        next=(note("check.next-explain", path=str(run.path)),) if outcome is Outcome.FAILS else (),
+        details=() if slows_down else tuple(held),
+        next=tuple(_next(run, slows_down=slows_down)) if outcome is Outcome.FAILS else (),
         data={
             "passed": outcome is Outcome.HOLDS,
             "identity": Identity.from_json(run.header.get("identity", {})).to_json(),
@@ -161,6 +164,13 @@ def _notes(
         yield note("check.some-unclear", unclear=unclear)
     if unmatched:
         yield note("check.not-measured", limits=len(unmatched))
+
+
+def _next(run: Run, *, slows_down: bool) -> Iterator[Finding]:
+    """Yield what to type of a node that fails: what is slow under load alone, no reference is of."""
+    yield note("sustained.next-full" if slows_down else "check.next-explain", path=str(run.path))
+    if slows_down:
+        yield note("sustained.next-doctor")
 
 
 def _tables(checked: polars.DataFrame, unmatched: Sequence[str]) -> Iterator[Table]:
