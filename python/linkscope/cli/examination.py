@@ -12,7 +12,7 @@ from linkscope.errors import LinkscopeError
 from linkscope.launch.engines import ENGINES, NO_DESCRIPTION, describe, find_engines, machine_description
 from linkscope.launch.launcher.mpiexec import Mpiexec, find_mpiexec
 from linkscope.machine.discover import discover
-from linkscope.machine.doctor import examine, gravest_first
+from linkscope.machine.doctor import ON_PEERS, examine, gravest_first
 from linkscope.machine.node import Node
 from linkscope.machine.state import read_state
 from linkscope.messages.catalog import message
@@ -45,6 +45,8 @@ def _outcome(findings: Sequence[Finding]) -> Outcome:
 
 
 def _next(findings: Sequence[Finding]) -> tuple[Finding, ...]:
+    if any(found.code in ON_PEERS and found.level is Level.WARNING for found in findings):
+        return note("topology.run"), note("doctor.next-peers")
     longer = [finding.code for finding in findings if message(finding.code).long]
     more = (note("doctor.next-help", about=longer[0]),) if longer else ()
     return (note("topology.run"), *more)

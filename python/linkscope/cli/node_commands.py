@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -50,9 +51,21 @@ def list_(
 
 
 @app.command()
-def doctor(as_json: AsJson = False) -> int:
+def doctor(
+    peers: Annotated[bool, typer.Option("--peers", help="Show the route of each pair of GPUs, with rates.")] = False,
+    run_file: Annotated[
+        Path | None, typer.Option("--run", metavar="RUN", help="Rates for --peers; default the newest in runs/.")
+    ] = None,
+    full: Annotated[bool, typer.Option("--full", help="Every column of --peers.")] = False,
+    as_json: AsJson = False,
+) -> int:
     """Find what would spoil a measurement here. Exit code 1: results would be wrong or missing."""
+    from linkscope.cli import doctor_questions
     from linkscope.cli.answering import printed
     from linkscope.cli.examination import examination
+    from linkscope.messages.catalog import problem
 
-    return printed(examination(), out(), "json" if as_json else "text")
+    if run_file is not None and not peers:
+        raise problem("doctor.one-question")
+    found = doctor_questions.peers_here(run_file) if peers else examination()
+    return printed(found, out(), "json" if as_json else "text", full)

@@ -16,6 +16,11 @@ _GIB = 1 << 30
 _INTERFACES = {"by_python": "doctor.no-torch", "by_mpi": "doctor.no-mpi", "by_xccl": "doctor.no-xccl"}
 """Trait of methods that need a library at run time -> what is said where it is missing."""
 _LEVELS = tuple(Level)
+ON_PEERS = frozenset(f"doctor.{name}" for name in ("acs", "iommu-translates", "bar1-small", "out-of-fabric")) | {
+    "health.fabric",
+    "health.cliques",
+}
+"""Findings about what lies between GPUs."""
 
 
 @dataclass(frozen=True)
@@ -113,10 +118,31 @@ def _peer_path(seen: Examined) -> Iterator[Finding]:
         yield replace(warning("doctor.iommu-translates", kind=kind), where=gpus)
     if seen.state.iommu and not translated and not any(gpu.iommu for gpu in seen.state.gpus) and seen.state.gpus:
         yield note("doctor.iommu-on")
+    memory = {gpu.id: gpu.memory_bytes or 0 for gpu in seen.node.of_kind("gpu")}
+    windows = _by(seen, lambda gpu: [size] if (size := gpu.bar1_bytes) and size < memory.get(gpu.id, 0) else [])
+    for size, gpus in windows.items():
+        small = (warning if over_pcie else note)("doctor.bar1-small", size=size, memory=memory[gpus[0]])
+        yield replace(small, where=gpus)
+    yield from _out_of_fabric(seen.node)
 
 
 def _has_fabric(node: Node) -> bool:
-    return any(link.a.startswith("gpu:") and link.kind.startswith(("nvlink", "xgmi")) for link in node.links)
+    return bool(_in_fabric(node))
+
+
+def _in_fabric(node: Node) -> set[str]:
+    """Return the GPUs that have links of their own, NVLink or xGMI."""
+    links = [link for link in node.links if link.kind in ("nvlink", "xgmi")]
+    return {end for link in links for end in (link.a, link.b) if end.startswith("gpu:")}
+
+
+def _out_of_fabric(node: Node) -> Iterator[Finding]:
+    """Yield GPUs without links of their own where others of their model have them."""
+    joined = _in_fabric(node)
+    models = {gpu.name for gpu in node.of_kind("gpu") if gpu.id in joined}
+    lone = tuple(gpu.id for gpu in node.of_kind("gpu") if gpu.name in models and gpu.id not in joined)
+    if lone:
+        yield replace(warning("doctor.out-of-fabric", joined=len(joined)), where=lone)
 
 
 def _cpu(seen: Examined) -> Iterator[Finding]:

@@ -58,6 +58,7 @@ class PcieFacts:
     """One PCIe function. ``upstream``: bridges from the root port down to the one above it.
 
     ``acs_redirect``: some bridge above sends peer traffic up to the root; None: not readable (needs root).
+    ``redirecting``: the bridges that do.
     ``iommu``: type of its IOMMU group (identity, DMA, DMA-FQ), None where there is none.
     """
 
@@ -68,6 +69,7 @@ class PcieFacts:
     upstream: tuple[str, ...]
     iommu: str | None
     acs_redirect: bool | None
+    redirecting: tuple[str, ...] = ()
 
 
 def pcie_gbps(generation: int, lanes: int) -> float | None:
@@ -114,6 +116,8 @@ def pcie(files: Files, pci: str) -> PcieFacts:
     upstream = tuple(_BDF.findall(files.resolve(here) or ""))[:-1]
     numa = _number(files.read(f"{here}/numa_node"))
     group = files.resolve(f"{here}/iommu_group")
+    redirects = {bdf: redirects_peers(files.read_bytes(f"{PCI}/{bdf}/config")) for bdf in upstream}
+    known = [answer for answer in redirects.values() if answer is not None]
     return PcieFacts(
         pci=pci,
         current=_width(files, here, "current"),
@@ -121,7 +125,8 @@ def pcie(files: Files, pci: str) -> PcieFacts:
         numa=numa if numa is not None and numa >= 0 else None,
         upstream=upstream,
         iommu=files.read(f"{group}/type") if group else None,
-        acs_redirect=_acs_redirect(files, upstream),
+        acs_redirect=any(known) if known else None,
+        redirecting=tuple(bdf for bdf, answer in redirects.items() if answer),
     )
 
 
@@ -156,9 +161,3 @@ def _number(text: str | None) -> int | None:
         return int(text) if text is not None else None
     except ValueError:
         return None
-
-
-def _acs_redirect(files: Files, bridges: tuple[str, ...]) -> bool | None:
-    answers = [redirects_peers(files.read_bytes(f"{PCI}/{bdf}/config")) for bdf in bridges]
-    known = [answer for answer in answers if answer is not None]
-    return any(known) if known else None
