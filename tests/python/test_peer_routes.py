@@ -183,5 +183,7 @@ def test_the_screen_has_one_row_a_pair_within_its_width() -> None:
 
 
 def test_doctor_asks_one_question_at_a_time(bench: Bench) -> None:
+    assert bench.cli("doctor", "--peers", "--nccl").code == 2
     assert bench.cli("doctor", "--run", "a.jsonl").code == 2
     assert bench.cli("doctor", "--peers", "--json").code == 3
+    assert bench.cli("doctor", "--nccl").code == 3

@@ -1,7 +1,9 @@
-"""Doctor questions: what `doctor --peers` answers of this machine."""
+"""Doctor questions: what `doctor --peers`, `--handles` and `--nccl` answer of this machine."""
 
 from __future__ import annotations
 
+import json
+import os
 import platform
 from contextlib import suppress
 from dataclasses import dataclass
@@ -9,15 +11,21 @@ from pathlib import Path
 from typing import Any
 
 from linkscope.answers.answer import Answer
+from linkscope.answers.handles import handles
+from linkscope.answers.nccl import nccl, older, unavailable
 from linkscope.answers.peers import peers
 from linkscope.errors import LinkscopeError
 from linkscope.figures.run import Run
-from linkscope.launch.engines import machine_description
+from linkscope.launch.engines import Engine, choose_engine, has_gpu, machine_description, surroundings
+from linkscope.launch.handle_trial import try_handles
+from linkscope.launch.process.scratch import Scratch
+from linkscope.launch.process.trial import trial
 from linkscope.launch.run import RUNS
 from linkscope.machine.discover import discover
 from linkscope.machine.doctor import ON_PEERS, examine
 from linkscope.machine.files import LiveFiles
 from linkscope.machine.identity import read_identity
+from linkscope.machine.nccl_diagnostics import VARIABLE, diagnosis, has_diagnostics
 from linkscope.machine.node import Node
 from linkscope.machine.peer_routes import peer_routes
 from linkscope.machine.state import read_state
@@ -28,6 +36,7 @@ _NEWEST = 20
 """Run files that are looked at for one of this machine."""
 _BY_PAIR = {"doctor.acs", "doctor.iommu-translates"}
 """Findings of GPUs that the routes have by pair."""
+_NCCL_LIMIT_S = 120.0
 
 
 @dataclass(frozen=True)
@@ -59,3 +68,44 @@ def _newest(here: Here) -> Run | None:
             if not run.modelled and not run.pasted and same_machine(here, run):
                 return run
     return None
+
+
+def handles_here() -> Answer:
+    """Return which memory another process can map, tried now. Raises LinkscopeError."""
+    vendor, lines, ended = try_handles(machine_description().get("versions", {}))
+    return handles(vendor, lines, ended.status, ended.last_words)
+
+
+def nccl_here() -> Answer:
+    """Return what NCCL's own diagnostics find on all GPUs, run now by one small all-reduce. Raises LinkscopeError."""
+    engine = choose_engine()
+    library = next((name for name in ("nccl", "rccl") if name in engine.description.get("versions", {})), None)
+    methods = {method["name"]: method for method in engine.description["methods"]}
+    collective = methods.get("xccl-collective", {"available": False, "reason": engine.gpu_problem or "no GPU engine"})
+    gpus = [device["id"] for device in engine.description["devices"] if device["id"].startswith("gpu:")]
+    if library is None or not collective["available"] or not has_gpu(engine.description):
+        return unavailable(str(collective.get("reason") or engine.description.get("problem") or "no NCCL"))
+    if len(gpus) < 2:
+        return unavailable("one GPU has no peer")
+    version = str(engine.description["versions"][library])
+    if not has_diagnostics(version):
+        return older(library.upper(), version)
+    return nccl(library.upper(), version, diagnosis(_diagnosed(engine, gpus)))
+
+
+def _diagnosed(engine: Engine, gpus: list[str]) -> str:
+    """Return what the engine and the library print besides records; engines send that to standard error."""
+    with Scratch() as scratch:
+        plan = scratch.path / "plan.json"
+        plan.write_text(json.dumps(diagnostics_plan(gpus)), encoding="utf-8")
+        environment = {**surroundings(), **os.environ, VARIABLE: "1"}
+        return trial([*engine.command, "run", str(plan)], environment, _NCCL_LIMIT_S).complaints
+
+
+def diagnostics_plan(gpus: list[str]) -> dict[str, Any]:
+    """Return a plan of one small all-reduce on all GPUs in one process (schema/plan.schema.json)."""
+    members = [{"device": gpu, "memory": "device"} for gpu in gpus]
+    flow = {"method": "xccl-collective", "executor": gpus[0], "bytes": 1 << 20, "members": members}
+    flow["parameters"] = {"collective": "all-reduce"}
+    case = {"id": "doctor/nccl", "clock": "device", "cache": "warm", "point_budget_s": 0.1, "flows": [flow]}
+    return {"schema": 1, "options": {"max_samples": 6}, "cases": [case]}

@@ -56,6 +56,10 @@ def doctor(
     run_file: Annotated[
         Path | None, typer.Option("--run", metavar="RUN", help="Rates for --peers; default the newest in runs/.")
     ] = None,
+    handles: Annotated[
+        bool, typer.Option("--handles", help="Try which memory another process can map, by which handle.")
+    ] = False,
+    nccl: Annotated[bool, typer.Option("--nccl", help="Run NCCL's own diagnostics (from 2.31 on).")] = False,
     full: Annotated[bool, typer.Option("--full", help="Every column of --peers.")] = False,
     as_json: AsJson = False,
 ) -> int:
@@ -65,7 +69,12 @@ def doctor(
     from linkscope.cli.examination import examination
     from linkscope.messages.catalog import problem
 
-    if run_file is not None and not peers:
+    if peers + handles + nccl > 1 or (run_file is not None and not peers):
         raise problem("doctor.one-question")
-    found = doctor_questions.peers_here(run_file) if peers else examination()
+    if peers:
+        found = doctor_questions.peers_here(run_file)
+    elif handles:
+        found = doctor_questions.handles_here()
+    else:
+        found = doctor_questions.nccl_here() if nccl else examination()
     return printed(found, out(), "json" if as_json else "text", full)
