@@ -15,6 +15,8 @@ from launching import Bench, bench, real_engine, use_built_engines
 
 from linkscope.answers.compare import compare
 from linkscope.figures.run import Run
+from linkscope.launch import ab_narrow
+from linkscope.plan.planned_case import PlannedCase
 from linkscope.results.run_file import RunFile
 
 __all__ = ["bench", "real_engine"]
@@ -190,6 +192,32 @@ def test_a_machine_model_compares_nothing(bench: Bench) -> None:
     assert (ended.code, json.loads(ended.out)["headline"]["code"]) == (3, "ab.modelled")
 
 
+def test_an_edge_is_looked_for_between_two_sizes() -> None:
+    assert ab_narrow._powers(1 << 13, 1 << 17) == [1 << 14, 1 << 15, 1 << 16]
+    assert ab_narrow._powers(1 << 13, 1 << 14) == []
+    assert ab_narrow._half(1 << 13, 1 << 14) == [3 << 12]
+    assert ab_narrow._half(100 << 10, 110 << 10) == []
+
+
+def test_one_setting_is_changed_at_a_time() -> None:
+    flow = {"method": "xccl-collective", "bytes": 8, "parameters": {"type": "float16"}}
+    case = PlannedCase({"id": "x", "flows": [flow]})
+    known = {"xccl-collective": frozenset(("type", "registered"))}
+    made = [
+        one
+        for name, values in ab_narrow._SETTINGS.items()
+        for one in ab_narrow._with_parameter(case, name, values, known)
+    ]
+    changed = [
+        {**flow["parameters"], name: value}
+        for name, value in (("registered", "yes"), ("type", "float32"), ("type", "bfloat16"))
+    ]
+    assert [one.case["flows"][0]["parameters"] for one in made] == changed
+    fixed = ab_narrow._with_algorithm(case, "ring", "ll")
+    assert fixed.environment == {"NCCL_ALGO": "ring", "NCCL_PROTO": "ll"}
+    assert len({one.id for one in (case, fixed, *made)}) == 5
+
+
 SLOW_MEMCPY = """
 #include <stddef.h>
 void *memmove(void *, const void *, size_t);
@@ -221,7 +249,7 @@ def test_a_slow_library_is_found_by_a_real_engine(
         "--sizes",
         "64K",
         "--budget",
-        "10s",
+        "40s",
         "-o",
         "out",
         "--json",
@@ -229,4 +257,4 @@ def test_a_slow_library_is_found_by_a_real_engine(
     ended = bench.cli(*words)
     found = json.loads(ended.out)
     assert (ended.code, found["headline"]["code"]) == (1, "ab.slower"), ended.err
-    assert found["headline"]["facts"]["change"] > 0.2
+    assert found["headline"]["facts"]["change"] > 0.05

@@ -141,11 +141,14 @@ NAMED = {
     "answers/fingerprints.py": {"managed", "mpi", "pageable", "pinned", "xccl"},  # what other tools print
     "answers/not_checked.py": {"pageable"},
     "answers/references.py": {"pinned"},
+    "answers/shared_words.py": {"registered"},  # a parameter
     "answers/show_details.py": {"mpi"},  # what a line of text is headed by
     "answers/stand_out.py": {"managed"},  # what other tools print
     "answers/setup_changes.py": {"kernel"},  # the system's
     "notebook/progress_line.py": {"kernel"},  # a notebook's
     "messages/methods.py": {"xccl"},  # read as NCCL or RCCL by people
+    "launch/ab_narrow.py": {"registered"},  # a parameter
+    "launch/ab_sides.py": {"mpi", "torch"},  # words of the command line
     "plan/axes.py": {"registered"},  # a parameter
     "plan/engine_catalog.py": {"pageable"},  # what a suite's field is by default
     "plan/workload_cases.py": {"pageable"},

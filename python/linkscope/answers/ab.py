@@ -101,9 +101,10 @@ class _Beside:
         self.name, self.base, self.run = name, base, run
         self.modelled = base.modelled or run.modelled
         self.rounds = {} if self.modelled else _changes(base, run)
-        changes = {key: list(by_round.values()) for key, by_round in self.rounds.items()}
-        frame = run.results.filter(polars.col("unit").is_not_null())
+        timed = run.results.filter(polars.col("unit").is_not_null())
+        frame = timed.unique(("id", "place"), keep="first", maintain_order=True)  # its time and its rate are one result
         classes = {tuple(line): name for *line, name in frame.select(*_KEY, "class").iter_rows()}
+        changes = {key: list(by_round.values()) for key, by_round in self.rounds.items() if key in classes}
         found = paired(changes, classes, alpha, threshold)
         self.results = _with_differences(frame, base.results, found)
         self.lines = list(self.results.iter_rows(named=True))
@@ -124,7 +125,7 @@ class _Beside:
         words = {word.name: word.value for word in rule.words}
         facts = {"side": self.name.upper(), "beside": base.upper(), "change": change, "total": len(self.lines)}
         facts |= {"interval": tuple(sorted((low, high))), "count": len(rule.lines), "alike": rule.alike}
-        facts |= {"what": [word.text(self.run.library) for word in rule.words], "words": words}
+        facts |= {"what": ", ".join(word.text(self.run.library) for word in rule.words), "words": words}
         code, apart = _CODES["slower" if verdict == LOWER else "b" if self.name == "b" else "faster"]
         return Finding(
             code if rule.words else apart,
@@ -262,7 +263,7 @@ def _verdict(
         return Outcome.FAILS if slower else Outcome.HOLDS, largest
     if lines and 2 * counted[SAME] >= len(lines):
         return Outcome.HOLDS, note("ab.same", threshold=threshold, **facts)
-    rounds = min((line["rounds"] for line in lines), default=0)
+    rounds = max((line["rounds"] for line in lines), default=0)
     if rounds < FEWEST_ROUNDS:
         return Outcome.UNCLEAR, note("ab.few-rounds", rounds=rounds, needed=FEWEST_ROUNDS)
     return Outcome.UNCLEAR, note("ab.inconclusive", **facts)

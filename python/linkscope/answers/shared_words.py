@@ -2,12 +2,13 @@
 
 A word is a column with a value: a movement, a method, a setting such as form=graph or NCCL_PROTO=simple, a clock, a
 kind of memory, a path, or sizes from or up to a limit. A rule takes the word that brings its results closest to those
-that differ (F measure of precision and recall), then the next, until no word helps.
+that differ (F measure of precision and recall), then the next, until no word helps. A variable of the environment that
+only some lines set (NCCL_ALGO=ring) may stand for those without it as well: they leave the choice to the library.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -23,16 +24,20 @@ MOST_RULES = 3
 _COLUMNS = ("movement", "method", "clock", "memories", "role", "path", "processes", "flows", "tier")
 _ALWAYS = ("movement", "method")
 """Columns that name results, and are told where all of a rule's results agree, whether or not others do."""
+_DEFAULTS = {"type": "float32", "registered": "no", "in_place": "no"}
+"""Of parameters that some lines name and others leave as they are."""
 _FROM, _UP_TO = "from", "up-to"
 _LEAST_GAIN = 1e-9
 
 
 @dataclass(frozen=True, order=True)
 class Word:
-    """A column, or the name of a setting, and its value; of "from" and "up-to" the value is a size in bytes."""
+    """A column, or the name of a setting, and its value; of "from" and "up-to" the value is a size in bytes.
+    ``or_free``: lines that do not set the variable have the word as well."""
 
     name: str
     value: Any
+    or_free: bool = False
 
     def text(self, library: str) -> str:
         """Return how a screen says it; ``library``: NCCL or RCCL, whichever ran."""
@@ -77,7 +82,7 @@ def rules(differ: Sequence[Line], alike: Sequence[Line]) -> Iterator[Rule]:
 def _rule(left: Sequence[Line], alike: Sequence[Line]) -> Rule:
     words: list[Word] = []
     inside, outside = list(left), list(alike)
-    candidates = _candidates(left)
+    candidates = _candidates(left, alike)
     best = _f_measure(len(inside), len(outside), len(left))
     while outside:
         scored = []
@@ -107,23 +112,36 @@ def _f_measure(found: int, wrong: int, wanted: int) -> float:
 def _rank(word: Word) -> tuple[int, str, str]:
     """Return the order in which words that explain as much are taken, and told."""
     order = (*_COLUMNS[:2], _FROM, _UP_TO, "", *_COLUMNS[2:])
-    return (order.index(word.name if word.name in order else ""), word.name, str(word.value).zfill(20))
+    place = order.index(word.name if word.name in order else "")
+    return (place, f"{word.name} {int(word.or_free)}", str(word.value).zfill(20))
 
 
-def _candidates(lines: Sequence[Line]) -> dict[Word, Callable[[Line], bool]]:
+def _candidates(lines: Sequence[Line], others: Sequence[Line]) -> dict[Word, Callable[[Line], bool]]:
     """Return the words of the lines, each with what says whether a line has it."""
+    defaults = {name for line in (*lines, *others) for name in _named(line["parameters"])} & _DEFAULTS.keys()
     found: dict[Word, Callable[[Line], bool]] = {}
     for line in lines:
-        for word in _words(line):
-            found.setdefault(word, lambda other, word=word: word in _words(other))  # type: ignore[misc]
+        for word in _words(line, defaults):
+            found.setdefault(word, lambda other, word=word: word in _words(other, defaults))  # type: ignore[misc]
+        for name, value in _named(line["environment"]).items():
+            free = Word(name, value, or_free=True)
+            found.setdefault(free, lambda other, word=free: _fits(word, other))  # type: ignore[misc]
     for limit in sorted({line["bytes"] for line in lines if line["bytes"]}):
         found[Word(_FROM, limit)] = lambda other, limit=limit: (other["bytes"] or 0) >= limit  # type: ignore[misc]
         found[Word(_UP_TO, limit)] = lambda other, limit=limit: 0 < (other["bytes"] or 0) <= limit  # type: ignore[misc]
     return found
 
 
-def _words(line: Line) -> set[Word]:
-    settings = [*(line["parameters"] or "").split(), *(line["environment"] or "").split()]
-    pairs = (one.partition("=") for one in settings)
-    columns = (Word(name, line[name]) for name in _COLUMNS if line[name] not in (None, ""))
-    return {*columns, *(Word(name, value) for name, _, value in pairs)}
+def _fits(word: Word, line: Line) -> bool:
+    return bool(_named(line["environment"]).get(word.name, word.value) == word.value)
+
+
+def _words(line: Line, defaults: Collection[str]) -> set[Word]:
+    settings = {name: _DEFAULTS[name] for name in defaults} | _named(line["parameters"]) | _named(line["environment"])
+    columns = {Word(name, line[name]) for name in _COLUMNS if line[name] not in (None, "")}
+    return columns | {Word(name, value) for name, value in settings.items()}
+
+
+def _named(text: str | None) -> dict[str, str]:
+    """Return the settings of "form=graph launch=one-thread" by name."""
+    return {name: value for name, _, value in (one.partition("=") for one in (text or "").split())}

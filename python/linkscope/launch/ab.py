@@ -90,7 +90,7 @@ class Comparison:
     logs: dict[str, dict[str, dict[int, float]]] = field(default_factory=dict)
     classes: dict[str, str] = field(default_factory=dict)
     took_s: dict[str, float] = field(default_factory=dict)
-    """Seconds of the last visit of each case."""
+    """Seconds of the shortest visit of each case."""
 
     @property
     def job(self) -> Job:
@@ -99,7 +99,7 @@ class Comparison:
 
     def take(self, side: str, row: Row) -> None:
         """Know a row of a side."""
-        self.took_s[row.id] = row.elapsed_s
+        self.took_s[row.id] = min(row.elapsed_s, self.took_s.get(row.id, math.inf))
         if (speed := _speed(row)) is not None:
             self.logs.setdefault(row.id, {}).setdefault(side, {})[row.replicate] = math.log(speed)
             self.classes.setdefault(row.id, noise_class(row.case).key)
@@ -121,6 +121,14 @@ class Comparison:
     def left_s(self) -> float:
         """Return how many seconds are left."""
         return self.deadline - time.monotonic()
+
+    def visit_s(self, case: PlannedCase) -> float:
+        """Return the seconds that a round's visits of a case take under all sides."""
+        return len(self.turns) * self.took_s.get(case.id, self.job.visit_s(case))
+
+    def starts_s(self, cases: Sequence[PlannedCase]) -> float:
+        """Return the seconds that the starts of a round's processes take under all sides."""
+        return len(self.turns) * self.job.options.costs.starts_s([case.case for case in cases])
 
 
 def compared(
@@ -291,14 +299,20 @@ def _measure(
 
 
 def _wanted(comparison: Comparison, narrowing: Narrow) -> list[PlannedCase]:
-    """Return the cases of the next round: all until each has so many rounds that it may differ, then those that are
-    open, as many as the time allows, and those that narrow a difference down."""
-    if comparison.round < FEWEST_ROUNDS:
-        return _that_fit(comparison, comparison.cases) if comparison.round else comparison.cases
-    differences = comparison.differences()
+    """Return the cases of the next round: all until each has so many rounds that it may differ (without the longest
+    where these take longer than planned), then those that are open and those that narrow a difference down."""
+    rounds_left = FEWEST_ROUNDS - comparison.round
+    if rounds_left > 0:
+        if comparison.round:
+            share_s = comparison.left_s() / rounds_left
+            least = sorted(comparison.cases, key=comparison.visit_s)[:1]
+            comparison.cases = _that_fit(comparison, comparison.cases, share_s, comparison.visit_s) or least
+        return comparison.cases
     comparison.cases.extend(narrowing(comparison))
+    differences = comparison.differences()
     open_cases = [case for case in comparison.cases if _is_open(case, comparison, differences)]
-    return _that_fit(comparison, open_cases)
+    begun = {case_id: max(map(len, of_sides.values())) for case_id, of_sides in comparison.logs.items()}
+    return _that_fit(comparison, open_cases, comparison.left_s(), lambda case: begun.get(case.id, 0))
 
 
 def _is_open(case: PlannedCase, comparison: Comparison, differences: dict[tuple[str, str], Difference]) -> bool:
@@ -314,18 +328,16 @@ def _is_open(case: PlannedCase, comparison: Comparison, differences: dict[tuple[
     return False
 
 
-def _that_fit(comparison: Comparison, cases: Sequence[PlannedCase]) -> list[PlannedCase]:
-    """Return the cases of a round that fits into what is left, those first that have the fewest rounds."""
-    sides = len(comparison.turns)
-    begun = {case_id: max(map(len, of_sides.values())) for case_id, of_sides in comparison.logs.items()}
-    known = comparison.job.options.costs
-    left = comparison.left_s() - sides * known.starts_s([case.case for case in cases])
+def _that_fit(
+    comparison: Comparison, cases: Sequence[PlannedCase], left_s: float, rank: Callable[[PlannedCase], float]
+) -> list[PlannedCase]:
+    """Return the cases of a round that fits into so many seconds, those of the lowest rank first."""
+    left = left_s - comparison.starts_s(cases)
     chosen: list[PlannedCase] = []
-    for case in sorted(cases, key=lambda one: begun.get(one.id, 0)):
-        took = sides * comparison.took_s.get(case.id, comparison.job.visit_s(case))
-        if took <= left:
+    for case in sorted(cases, key=rank):
+        if comparison.visit_s(case) <= left:
             chosen.append(case)
-            left -= took
+            left -= comparison.visit_s(case)
     return chosen
 
 

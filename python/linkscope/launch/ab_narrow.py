@@ -1,13 +1,15 @@
 """Narrowing: which cases tell what a difference is of: sizes at its edge, then one setting changed at a time.
 
-Sizes first, since the processes are the same: every power of two between the last size that is the same and the first
-that differs, then halves between. Then registered buffers, types, and the algorithm and protocol of NCCL or RCCL.
+First what the same processes measure: every power of two between the last size that is the same and the first that
+differs, registered buffers, types. Then the algorithm and protocol of NCCL or RCCL, which take processes of their own.
+Then halves between sizes.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
@@ -25,13 +27,15 @@ Json = dict[str, Any]
 
 MOST_SERIES = 4
 """Series of sizes whose edges are looked for, those that differ most first."""
+Between = Callable[[int, int], Sequence[int]]
 _FINEST = 1.26
 """Ratio of the first size that differs to the last that does not, from which on an edge is known."""
 _MOST_SIZES = 8
 """Sizes that are added between two at once."""
 _SETTINGS = {"registered": ("no", "yes"), "type": ("float32", "bfloat16"), "in_place": ("no", "yes")}
 """Parameters of methods that are changed one at a time, the default first."""
-_ALGORITHMS = tuple((algorithm, protocol) for algorithm in ("ring", "tree") for protocol in ("simple", "ll", "ll128"))
+_ALGORITHMS = tuple((algorithm, protocol) for protocol in ("simple", "ll", "ll128") for algorithm in ("ring", "tree"))
+_STAGES = 3
 _ALGORITHM, _PROTOCOL = "NCCL_ALGO", "NCCL_PROTO"
 """Variables of NCCL, which RCCL reads as well."""
 
@@ -43,35 +47,41 @@ class Narrowing:
     request: Request
     added: list[str] = field(default_factory=list)
     """Ids of the cases that came in addition."""
-    _varied: bool = False
+    _stage: int = 0
 
     def __call__(self, comparison: Comparison) -> Sequence[PlannedCase]:
         """Return the cases that come in addition, none while those before have too few rounds."""
         differences = _worst(comparison.differences())
-        waiting = [
-            one for one in self.added if _rounds(one, differences) < FEWEST_ROUNDS and self._runs(one, comparison)
-        ]
-        if waiting:
+        if any(_rounds(one, differences) < FEWEST_ROUNDS and self._runs(one, comparison) for one in self.added):
             return ()
-        found = list(self._sizes(comparison, differences))
-        if not found and not self._varied:
-            self._varied = True
-            found = list(_variations(comparison, differences))
         known = {case.id for case in comparison.cases}
-        new = [replace(one, case=comparison.limited(one.case)) for one in found if one.id not in known]
+        new: list[PlannedCase] = []
+        while not new and self._stage < _STAGES and any(map(_differs, differences.values())):
+            found = self._of_stage(comparison, differences)
+            new = [replace(one, case=comparison.limited(one.case)) for one in found if one.id not in known]
+            self._stage += 1 if self._stage < _STAGES - 1 or not new else 0
         self.added += [one.id for one in new]
         return new
+
+    def _of_stage(self, comparison: Comparison, differences: Mapping[str, Difference]) -> list[PlannedCase]:
+        if self._stage == 1:
+            return _affordable(comparison, [*_algorithms(comparison, differences)])
+        sizes = self._sizes(comparison, differences, _powers if self._stage == 0 else _half)
+        return [*sizes, *(_parameters(comparison, differences) if self._stage == 0 else ())]
 
     @staticmethod
     def _runs(case_id: str, comparison: Comparison) -> bool:
         """Return whether a case gives results under all sides: an algorithm that cannot be used fails."""
         return case_id not in comparison.took_s or case_id in comparison.logs
 
-    def _sizes(self, comparison: Comparison, differences: Mapping[str, Difference]) -> Iterator[PlannedCase]:
+    def _sizes(
+        self, comparison: Comparison, differences: Mapping[str, Difference], between: Between
+    ) -> Iterator[PlannedCase]:
         """Yield the cases of sizes at the edges of series that differ."""
         wanted: dict[str, set[int]] = {}
-        for series, between in _edges(comparison.cases, differences):
-            wanted.setdefault(series, set()).update(between)
+        for series, low, high in _edges(comparison.cases, differences):
+            wanted.setdefault(series, set()).update(between(low, high))
+        wanted = {series: sizes for series, sizes in wanted.items() if sizes}
         if not wanted:
             return
         sizes = ",".join(map(str, sorted(set().union(*wanted.values()))))
@@ -103,8 +113,8 @@ def _rounds(case_id: str, differences: Mapping[str, Difference]) -> int:
     return differences[case_id].rounds if case_id in differences else 0
 
 
-def _edges(cases: Sequence[PlannedCase], differences: Mapping[str, Difference]) -> Iterator[tuple[str, list[int]]]:
-    """Yield the series with an edge between sizes that differ and sizes that do not, with sizes between these."""
+def _edges(cases: Sequence[PlannedCase], differences: Mapping[str, Difference]) -> Iterator[tuple[str, int, int]]:
+    """Yield the series with neighbouring sizes of which one differs and one does not, what differs most first."""
     series: dict[str, dict[int, Difference]] = {}
     for case in cases:
         one = differences.get(case.id)
@@ -114,16 +124,18 @@ def _edges(cases: Sequence[PlannedCase], differences: Mapping[str, Difference]) 
     for name, by_size in ranked[:MOST_SERIES]:
         sizes = sorted(by_size)
         for low, high in pairwise(sizes):
-            if _differs(by_size[low]) != _differs(by_size[high]) and (between := _between(low, high)):
-                yield name, between
+            if _differs(by_size[low]) != _differs(by_size[high]):
+                yield name, low, high
 
 
-def _between(low: int, high: int) -> list[int]:
-    """Return the powers of two between two sizes; without any, what lies halfway, while that is worth it."""
+def _powers(low: int, high: int) -> list[int]:
+    """Return the powers of two between two sizes, at most ``_MOST_SIZES``."""
     powers = [1 << power for power in range(low.bit_length(), high.bit_length() + 1) if low < 1 << power < high]
-    if powers:
-        step = -(-len(powers) // _MOST_SIZES)
-        return powers[::step]
+    return powers[:: -(-len(powers) // _MOST_SIZES)] if powers else []
+
+
+def _half(low: int, high: int) -> list[int]:
+    """Return what lies halfway between two sizes, while that is worth it."""
     unit = 1 << max(low.bit_length() - 4, 0)
     middle = round((low + high) / 2 / unit) * unit
     return [middle] if high / low > _FINEST and low < middle < high else []
@@ -144,8 +156,8 @@ def _series(case: Json) -> str:
     return json.dumps([flows, own], sort_keys=True)
 
 
-def _variations(comparison: Comparison, differences: Mapping[str, Difference]) -> Iterator[PlannedCase]:
-    """Yield the case of each method and collective that differs most, with one setting changed at a time."""
+def _representatives(comparison: Comparison, differences: Mapping[str, Difference]) -> Iterator[PlannedCase]:
+    """Yield the case of each method and collective that differs most."""
     found: dict[tuple[Any, ...], PlannedCase] = {}
     for case in comparison.cases:
         if _differs(differences.get(case.id)):
@@ -153,15 +165,36 @@ def _variations(comparison: Comparison, differences: Mapping[str, Difference]) -
             kind = (flow["method"], flow.get("parameters", {}).get("collective"))
             if kind not in found or _weight(differences[case.id]) > _weight(differences[found[kind].id]):
                 found[kind] = case
-    taken = {name for one in comparison.turns for name, _ in one.side.variables}
+    yield from found.values()
+
+
+def _parameters(comparison: Comparison, differences: Mapping[str, Difference]) -> Iterator[PlannedCase]:
+    """Yield these cases with one parameter changed at a time."""
     known = comparison.job.engine.catalog().methods
-    for case in found.values():
+    for case in _representatives(comparison, differences):
         for name, values in _SETTINGS.items():
             yield from _with_parameter(case, name, values, known)
-        fixed = {*taken, *case.environment}
-        by_library = method_traits(case.case, case.case["flows"][0]["method"]).by_xccl
-        if by_library and not fixed & {_ALGORITHM, _PROTOCOL} and "members" in case.case["flows"][0]:
+
+
+def _algorithms(comparison: Comparison, differences: Mapping[str, Difference]) -> Iterator[PlannedCase]:
+    """Yield these cases of NCCL's or RCCL's collectives by every algorithm and protocol, where nobody has set one."""
+    taken = {*os.environ, *(name for one in comparison.turns for name, _ in one.side.variables)}
+    for case in _representatives(comparison, differences):
+        flow = case.case["flows"][0]
+        by_library = method_traits(case.case, flow["method"]).by_xccl and "members" in flow
+        if by_library and not {*taken, *case.environment} & {_ALGORITHM, _PROTOCOL}:
             yield from (_with_algorithm(case, *pair) for pair in _ALGORITHMS)
+
+
+def _affordable(comparison: Comparison, cases: Sequence[PlannedCase]) -> list[PlannedCase]:
+    """Return as many cases, each in processes of its own, as can have enough rounds in the time that is left."""
+    left = comparison.left_s()
+    found = []
+    for case in cases:
+        left -= FEWEST_ROUNDS * (comparison.starts_s([case]) + comparison.visit_s(case))
+        if left > 0:
+            found.append(case)
+    return found
 
 
 def _with_parameter(

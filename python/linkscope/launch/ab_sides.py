@@ -21,8 +21,9 @@ AS_IS = "as-is"
 """The setting of a side that changes nothing."""
 XCCL_VARIABLE = "LINKSCOPE_XCCL"
 """The library of NCCL or RCCL that engines load, instead of looking for one."""
-_VARIABLES = {"nccl": XCCL_VARIABLE, "rccl": XCCL_VARIABLE, "mpi": MPI_VARIABLE, "torch": PROGRAM_VARIABLE}
-_LOADED = {"nccl": "nccl library", "rccl": "rccl library", "mpi": "MPI library"}
+_MPI, _TORCH = "mpi", "torch"
+_VARIABLES = {"nccl": XCCL_VARIABLE, "rccl": XCCL_VARIABLE, _MPI: MPI_VARIABLE, _TORCH: PROGRAM_VARIABLE}
+_LOADED = {"nccl": "nccl library", "rccl": "rccl library", _MPI: "MPI library"}
 """By kind of library, the name under which an engine says which file it has loaded (versions of its description)."""
 _OWN = ("LINKSCOPE_CONTROL", "LINKSCOPE_TOKEN", "LINKSCOPE_RANK", "LINKSCOPE_KNOWN_HOSTS", "LINKSCOPE_ENGINE_DIR")
 """Variables that linkscope itself sets, or reads."""
@@ -46,7 +47,7 @@ class Side:
     @property
     def mpiexec(self) -> str | None:
         """Return the mpiexec that is installed with the MPI of this side; None where there is none."""
-        mpi = dict(self.files).get("mpi")
+        mpi = dict(self.files).get(_MPI)
         program = mpi.parent.parent / "bin" / "mpiexec" if mpi else None
         return str(program) if program is not None and os.access(program, os.X_OK) else None
 
@@ -79,15 +80,15 @@ def side_of(name: str, words: Sequence[str], scratch: Path) -> Side:
                 if "/" in one and not Path(one).is_file():
                     raise problem("ab.no-file", side=name, word=word)
         variables[key] = value
-    if "torch" in files:
+    if _TORCH in files:
         variables.setdefault("PYTHONPATH", os.pathsep.join(_findable(scratch)))
     return Side(name, tuple(words), tuple(variables.items()), tuple(files.items()))
 
 
 def _file(name: str, word: str, value: str, kind: str) -> Path:
     path = Path(value).absolute()
-    if not path.is_file() or (kind == "torch" and not os.access(path, os.X_OK)):
-        raise problem("ab.no-program" if kind == "torch" else "ab.no-file", side=name, word=word)
+    if not path.is_file() or (kind == _TORCH and not os.access(path, os.X_OK)):
+        raise problem("ab.no-program" if kind == _TORCH else "ab.no-file", side=name, word=word)
     return path
 
 
@@ -106,7 +107,7 @@ def check_loaded(side: Side, command: Sequence[str], description: Mapping[str, A
     library of the side. ``command``: what starts the engine."""
     versions: Mapping[str, str] = description.get("versions", {})
     for kind, path in side.files:
-        if kind == "torch":
+        if kind == _TORCH:
             if "PyTorch" not in versions:
                 raise problem("ab.no-torch", side=side.name, path=str(path))
             continue
@@ -120,9 +121,9 @@ def check_loaded(side: Side, command: Sequence[str], description: Mapping[str, A
 
 def _why(kind: str, description: Mapping[str, Any]) -> str:
     """Return why the engine has not loaded a library of a kind, in its words."""
-    method = "mpi" if kind == "mpi" else "xccl"
+    trait = "by_mpi" if kind == _MPI else "by_xccl"
     for one in description.get("methods", ()):
-        if one.get("name") == method:
+        if one.get("traits", {}).get(trait):
             return str(one.get("reason", "the engine does not say why"))
     return f"this engine has no {kind.upper()}"
 
