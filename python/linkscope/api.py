@@ -208,10 +208,11 @@ def _runs_of(runs: Iterable[RunFile | str | os.PathLike[str]]) -> list[_AnswerRu
 
 
 @typed_call()
-def check(run: RunFile | str | os.PathLike[str], limits: str | os.PathLike[str]) -> Answer:
-    """Return whether a run, read or named, keeps the ``limits`` of a file.
+def check(run: RunFile | str | os.PathLike[str], limits: str | os.PathLike[str] | None = None) -> Answer:
+    """Return whether a run, read or named, keeps the ``limits`` of a file, or its own speed under load.
 
-    `linkscope check --make-limits` writes such a file, or a person does. Raises LinkscopeError.
+    `linkscope check --make-limits` writes such a file, or a person does; a run of `linkscope check --sustained` needs
+    none. Raises LinkscopeError.
     """
     return _ask("check", run, limits=limits)
 

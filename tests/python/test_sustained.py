@@ -229,3 +229,9 @@ def test_wrong_words_are_refused(words: tuple[str, ...], bench: Bench) -> None:
     ended = bench.cli("check", *words)
     assert ended.code == 2
     assert ended.complaint
+
+
+def test_nodes_without_gpus_copy_between_numa_nodes() -> None:
+    assert not any(one.case["name"].startswith("host") for one in prepare(replace(MINUTE, machine="frontier")).cases)
+    cases = prepare(replace(MINUTE, machine="frontier", devices="numa:0-1")).cases  # which the model has no data for
+    assert {one.case["name"] for one in cases} == {"host", "host-ring", "host-pairs"}

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import chain, zip_longest
 
+from linkscope.plan.flows import ends_of
 from linkscope.plan.planned_case import PlannedCase
 
 SUITE = "sustained"
@@ -36,4 +37,4 @@ def in_turns(planned: Sequence[PlannedCase]) -> list[PlannedCase]:
 
 
 def _of_host(planned: PlannedCase) -> bool:
-    return str(planned.case["name"]).startswith("host")
+    return all(end["device"].startswith("numa:") for flow in planned.case["flows"] for end in ends_of(flow))
