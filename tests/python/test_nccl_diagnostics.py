@@ -22,7 +22,10 @@ __all__ = ["bench"]
 HEAD = "node7:24563 NCCL DIAG "
 END = f"{HEAD}NCCL diagnostics completed in 245.3 ms across 8 ranks\n"
 PASSED = f"{HEAD}[OK]   p2p: verified P2P access in both directions between every GPU pair (56 peer accesses)\n"
-PASSED_BY_RCCL = f"{HEAD}[OK]   p2p: all 56 directed GPU P2P edges verified\n"
+PASSED_2_31 = f"{HEAD}[OK]   p2p: all 56 directed GPU P2P edges verified\n"
+INDIRECT_2_31 = f"{HEAD}[OK]   p2p: all 56 directed GPU P2P edges verified (skipped indirect=4)\n"
+PARTIAL_2_31 = f"{HEAD}[INFO] p2p: 54/56 directed GPU P2P edges verified\n"
+ACCESS = f"{HEAD}[INFO] p2p: temporarily enabled context-wide CUDA peer access rank=0 cudaDev=0; avoid concurrent use\n"
 PARTIAL = f"{HEAD}[INFO] p2p: only 54/56 GPU-to-GPU peer accesses passed verification\n"
 ADVICE = "check the affected pair with 'nvidia-smi topo -p2p p', then check Linux bare-metal IOMMU mode and PCIe ACS"
 
@@ -41,7 +44,7 @@ def answered(text: str) -> Answer:
     return nccl("NCCL", "2.31.1", diagnosis(text))
 
 
-@pytest.mark.parametrize("line", [PASSED, PASSED_BY_RCCL])
+@pytest.mark.parametrize("line", [PASSED, PASSED_2_31, INDIRECT_2_31, ACCESS + PASSED])
 def test_a_report_that_passed(line: str) -> None:
     found = answered(START + line + END)
     assert (found.headline.code, found.headline.facts["accesses"], found.exit_code) == ("nccl.passed", 56, 0)
@@ -49,9 +52,10 @@ def test_a_report_that_passed(line: str) -> None:
     assert found.findings == ()
 
 
-def test_failed_accesses_are_errors_by_what_failed_and_the_path() -> None:
+@pytest.mark.parametrize("summary", [PARTIAL, PARTIAL_2_31])
+def test_failed_accesses_are_errors_by_what_failed_and_the_path(summary: str) -> None:
     more = pair("write mismatch", 1, 0, rest=" expected=0x00d2 got=0xff verify=0x00d2")
-    found = answered(START + PARTIAL + WRONG + more + IMPORT + END)
+    found = answered(START + summary + WRONG + more + IMPORT + END)
     assert (found.headline.code, found.headline.facts["passed"], found.exit_code) == ("nccl.failed", 54, 1)
     wrong, imported = found.findings
     assert (wrong.code, wrong.where) == ("nccl.over-pcie", ("gpu:0>gpu:1", "gpu:1>gpu:0"))

@@ -166,7 +166,7 @@ def _xccl(files: Sequence[str]) -> Make:
         except (OSError, AttributeError):
             raise RefusedError("no ncclMemAlloc") from None
         if code:
-            raise RefusedError(f"ncclMemAlloc: error {code}")
+            raise RefusedError(f"nccl error {code}")
         return memory
 
     return make

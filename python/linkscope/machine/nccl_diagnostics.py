@@ -1,7 +1,7 @@
 """NCCL diagnostics: what NCCL and RCCL print of the paths between GPUs where NCCL_RUN_DIAGNOSTICS=1.
 
-Lines are those of src/diagnostics.cc and src/diagnostics/p2p.cc of NCCL 2.31 and 2.32, and of RCCL's first version of
-them: "HOST:PID NCCL DIAG [OK] ...", written to the standard output of the process of rank 0.
+Lines are those of src/diagnostics.cc and src/diagnostics/p2p.cc, "HOST:PID NCCL DIAG [OK]   p2p: ...", of NCCL 2.31.2
+and of the source after it, which words the summary anew. They go to the standard output of rank 0's process.
 """
 
 from __future__ import annotations
@@ -21,7 +21,8 @@ _PAIR = re.compile(
     r"dstRank=\d+ dst\w+?Dev=(?P<target>\d+) "
     r".*?path=(?P<path>\S+) handle=(?P<handle>[^\s;]+)"
 )
-_OTHER = re.compile(r"\[INFO\]\s+(.+)")
+_OTHER = re.compile(r"\[INFO\]\s+(?!p2p: temporarily enabled)(.+)")
+"""Other remarks, but that the process of the check has peer access for a while."""
 _COMPLETED = re.compile(r"completed in ([\d.]+) ms across (\d+) ranks")
 
 
