@@ -54,15 +54,16 @@ def under_load(run: Run) -> UnderLoad | None:
     late = _late(lines)
     behind = judged.filter(polars.col("outcome") == Outcome.FAILS.value)
     dropped = late.filter(polars.col("drop") > MOST_BEHIND)
-    behind = behind.filter(~polars.col("path").is_in(dropped["path"].implode()))  # whose like at the end is no news
-    found = (*_behind(behind, set(judged["path"])), *_dropped(dropped, set(late["path"])))
+    drops = tuple(_dropped(dropped, set(late["path"])))
+    behind = behind.filter(polars.Series([not _told(path, drops) for path in behind["path"]], dtype=polars.Boolean))
+    found = (*_behind(behind, set(judged["path"])), *drops)
     slow = tuple(dict.fromkeys([*behind["path"], *dropped["path"]]))
     turns = lines["id"].n_unique()
     seconds = sum(row.elapsed_s for row in run.file.rows if row.status == "ok" and row.load == "sustained")
     enough = judged.filter(polars.col("outcome") != Outcome.UNTESTED.value)["path"].n_unique()
     facts = {"permutations": turns, "paths": enough, "slow": len(slow), "seconds": seconds}
     headline = note("sustained.slow" if slow else "sustained.steady" if enough else "sustained.few", **facts)
-    tables = _tables(judged.join(late, on="path", how="left", maintain_order="left"), lines)
+    tables = _tables(judged.join(late, on="path", how="left", maintain_order="left"), lines, behind["path"])
     return UnderLoad(headline, found, tables, slow, enough, turns, seconds)
 
 
@@ -182,6 +183,11 @@ def _dropped(dropped: polars.DataFrame, every: Collection[str]) -> Iterator[Find
         yield replace(error("sustained.drop-path", path=path, drop=drop), where=(path,))
 
 
+def _told(path: str, drops: Collection[Finding]) -> bool:
+    """Return whether findings of drops say already that a path is slow at the end."""
+    return any(not one.where or path in one.where or {*_ends(path)} & {*one.where} for one in drops)
+
+
 def _range(shares: list[float]) -> tuple[float, float]:
     return min(shares), max(shares)
 
@@ -206,7 +212,7 @@ def _shared(slow: set[str], every: Collection[str]) -> Iterator[tuple[str, str, 
         yield best[0], best[1], sorted(best[2])
 
 
-def _tables(judged: polars.DataFrame, lines: polars.DataFrame) -> tuple[Table, ...]:
+def _tables(judged: polars.DataFrame, lines: polars.DataFrame, behind: polars.Series) -> tuple[Table, ...]:
     columns = (
         *(Column("path", Kind.PATH), Column("pattern"), Column("alone", Kind.NUMBER)),
         *(Column("value", Kind.NUMBER, head="loaded"), Column("peers", Kind.NUMBER), Column("behind", Kind.PERCENT)),
@@ -214,8 +220,7 @@ def _tables(judged: polars.DataFrame, lines: polars.DataFrame) -> tuple[Table, .
         Column("drop", Kind.PERCENT, detail=True),
     )
     named = judged.rename({"row": "pattern"}).with_columns(polars.col("peers").alias("expected"))
-    steady = polars.col("drop").fill_null(0.0) <= MOST_BEHIND
-    worst = named.filter(polars.col("outcome") == Outcome.FAILS.value, steady)
+    worst = named.filter(polars.col("outcome") == Outcome.FAILS.value, polars.col("path").is_in(behind.implode()))
     worst = worst.unique("path", keep="first", maintain_order=True)
     found = [Table("sustained.worst", worst, columns, first=SHOWN)] if worst.height else []
     return (*found, _patterns(lines), Table("sustained.checked", named, columns, detail=True))

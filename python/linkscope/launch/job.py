@@ -40,7 +40,7 @@ from linkscope.plan.run_estimate import RunEstimate, crowd_now, modelled_estimat
 from linkscope.plan.select import parse_duration, parse_precision, parse_rounds, selection, with_unit
 from linkscope.plan.suite import Suite
 from linkscope.plan.suites import load_suite, packaged_methods
-from linkscope.plan.sustained import in_turns, permutations_in
+from linkscope.plan.sustained import PERMUTATION_S, in_turns, permutations_in
 from linkscope.plan.workload_cases import workload_notes
 from linkscope.results import calibration
 from linkscope.results.other_sizes import sizes_of_their_own
@@ -296,7 +296,8 @@ def prepare(request: Request, measured: frozenset[str] = frozenset()) -> Job:
     before = Costs() if described else costs.known(costs.kept_at(node.name, engine.backend))
     if request.sustained:
         fit = fitted(planned, precision, rounds, before)
-        fit = replace(fit, deadline=math.inf if budget_s is None or described else begun + budget_s)
+        options = replace(fit.options, point_budget_s=PERMUTATION_S)
+        fit = replace(fit, options=options, deadline=math.inf if budget_s is None or described else begun + budget_s)
     elif budget_s is None or described:
         fit = fitted(planned, precision, rounds, before, budget_s)
     else:

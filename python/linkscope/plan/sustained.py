@@ -13,13 +13,13 @@ LEAST_S, MOST_S = 10.0, 24 * 3600.0
 """Between these a load can be judged, and its run file read."""
 _KINDS = 3
 """Random patterns that take turns on GPUs."""
-_CASE_S = 1.0
-"""A permutation takes at least so long: six samples of 0.15 s and the way there."""
+PERMUTATION_S = 1.2
+"""A permutation is sampled for so long at most: six samples of 0.15 s, and what runs untimed behind them."""
 
 
 def permutations_in(seconds: float) -> int:
     """Return how many permutations of each random pattern last for so many seconds, or longer."""
-    return max(1, round(seconds / (_KINDS * _CASE_S)))
+    return max(1, round(seconds / (_KINDS * PERMUTATION_S)))
 
 
 def in_turns(planned: Sequence[PlannedCase]) -> list[PlannedCase]:
