@@ -143,7 +143,7 @@ def _verdict(
     if lacking:
         return Outcome.FAILS, note("check.lacking", checked=checked, lacking=len(lacking))
     if sick:
-        return Outcome.FAILS, note("check.sick", checked=checked)
+        return Outcome.FAILS, note("check.sick")
     if load is not None and not limited:
         return Outcome.HOLDS if load.judged else Outcome.UNTESTED, load.headline
     if not checked:
