@@ -112,14 +112,22 @@ elif os.environ["NCCL_RUN_DIAGNOSTICS"] == "1" and json.load(open(sys.argv[2]))[
 """
 
 
-@pytest.mark.parametrize(("version", "code"), [("2.28.9", "nccl.older"), ("2.31.1", "nccl.failed")])
+@pytest.mark.parametrize(
+    ("version", "report", "code", "exit_code"),
+    [
+        ("2.28.9", "", "nccl.older", 3),
+        ("2.31.1", START + PARTIAL + WRONG + END, "nccl.failed", 1),
+        ("2.31.1", "ncclCommInitRank: unhandled cuda error\n", "nccl.silent", 3),
+    ],
+)
 def test_doctor_runs_the_diagnostics_where_the_library_has_them(
-    bench: Bench, tmp_path: Path, version: str, code: str
+    bench: Bench, tmp_path: Path, version: str, report: str, code: str, exit_code: int
 ) -> None:
     source = tmp_path / "nccl_engine.py"
-    source.write_text(ENGINE.format(version=version, report=START + PARTIAL + WRONG + END))
+    source.write_text(ENGINE.format(version=version, report=report))
     add_engine(bench.engines, "cuda", source)
     ended = bench.cli("doctor", "--nccl", "--json")
     answer: dict[str, Any] = json.loads(ended.out)
-    assert (answer["headline"]["code"], ended.code) == (code, 3 if code == "nccl.older" else 1)
+    assert (answer["headline"]["code"], ended.code) == (code, exit_code)
     assert answer["headline"]["facts"]["version"] == version
+    assert code != "nccl.silent" or answer["headline"]["facts"]["reason"] == report.strip()

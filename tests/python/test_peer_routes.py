@@ -123,11 +123,13 @@ def answer(found: dict[str, PeerRoute], run: Run | None = None, settings: Any = 
 
 
 def test_settings_that_lengthen_routes_are_findings_with_pairs_and_bridges() -> None:
-    found = answer(routes(DOWN, iommu="DMA-FQ"))
+    found = answer(routes(DOWN, iommu="DMA-FQ", acs_redirect=True))
     acs, iommu = found.findings
     assert (found.headline.code, found.headline.facts) == ("peers.detours", {"detours": 1, "pairs": 3})
     assert (acs.code, acs.where, acs.facts) == ("peers.acs", ("gpu:0<>gpu:1",), {"bridges": list(DOWN)})
     assert (iommu.code, len(iommu.where), iommu.facts) == ("peers.iommu", 3, {"kind": "DMA-FQ"})
+    assert answer(routes(acs_redirect=False)).findings == ()
+    assert [one.code for one in answer(routes()).findings] == ["peers.acs-unread"]
     assert answer(routes()).headline.code == "peers.direct"
 
 

@@ -11,11 +11,11 @@ from linkscope.machine.nccl_diagnostics import SINCE, Diagnosis
 from linkscope.messages.finding import Finding, error, note, warning
 
 
-def nccl(library: str, version: str, report: Diagnosis | None) -> Answer:
-    """Return what a report says. ``library``: NCCL or RCCL; ``report`` None: it printed none."""
+def nccl(library: str, version: str, report: Diagnosis | None, reason: str = "") -> Answer:
+    """Return what a report says. ``library``: NCCL or RCCL; ``report`` None: it printed none, for that ``reason``."""
     facts = {"library": library, "version": escaped(version)}
     if report is None:
-        return Answer("nccl", (), warning("nccl.silent", **facts), Outcome.UNCLEAR)
+        return Answer("nccl", (), warning("nccl.silent", **facts, reason=escaped(reason)), Outcome.UNCLEAR)
     findings = (*_failed(report), *(warning("nccl.said", text=escaped(text)) for text in report.others))
     found = {"passed": report.passed, "tested": report.tested, "ranks": report.ranks, "seconds": report.seconds}
     bad = bool(report.failed) or report.passed != report.tested

@@ -82,6 +82,8 @@ def _detours(routes: Sequence[PeerRoute]) -> Iterator[Finding]:
     if translated:
         kind = str(translated[0].iommu)
         yield replace(warning("peers.iommu", kind=kind), where=tuple(map(_pair, translated)))
+    if any(route.route == "pcie-switch" and not route.acs_known for route in routes):
+        yield note("peers.acs-unread")
 
 
 def _wrong_data(routes: Sequence[PeerRoute], run: Run) -> Iterator[Finding]:

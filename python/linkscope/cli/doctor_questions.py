@@ -19,7 +19,7 @@ from linkscope.figures.run import Run
 from linkscope.launch.engines import Engine, choose_engine, has_gpu, machine_description, surroundings
 from linkscope.launch.handle_trial import try_handles
 from linkscope.launch.process.scratch import Scratch
-from linkscope.launch.process.trial import trial
+from linkscope.launch.process.trial import Trial, trial
 from linkscope.launch.run import RUNS
 from linkscope.machine.discover import discover
 from linkscope.machine.doctor import ON_PEERS, examine
@@ -90,16 +90,26 @@ def nccl_here() -> Answer:
     version = str(engine.description["versions"][library])
     if not has_diagnostics(version):
         return older(library.upper(), version)
-    return nccl(library.upper(), version, diagnosis(_diagnosed(engine, gpus)))
+    ended = _diagnosed(engine, gpus)
+    return nccl(library.upper(), version, diagnosis(ended.complaints), _reason(ended))
 
 
-def _diagnosed(engine: Engine, gpus: list[str]) -> str:
-    """Return what the engine and the library print besides records; engines send that to standard error."""
+def _reason(ended: Trial) -> str:
+    """Return why there may be no report: the time, the case's own reason, or the last complaint."""
+    if ended.status is None:
+        return f"killed after {_NCCL_LIMIT_S:.0f} s"
+    records = [json.loads(line) for line in ended.printed.splitlines() if line.startswith('{"')]
+    stated = [str(one["reason"]) for one in records if isinstance(one, dict) and "reason" in one]
+    return (stated or [ended.last_words or f"exit code {ended.status}"])[-1]
+
+
+def _diagnosed(engine: Engine, gpus: list[str]) -> Trial:
+    """Run the engine, which sends what the library prints to standard error."""
     with Scratch() as scratch:
         plan = scratch.path / "plan.json"
         plan.write_text(json.dumps(diagnostics_plan(gpus)), encoding="utf-8")
         environment = {**surroundings(), **os.environ, VARIABLE: "1"}
-        return trial([*engine.command, "run", str(plan)], environment, _NCCL_LIMIT_S).complaints
+        return trial([*engine.command, "run", str(plan)], environment, _NCCL_LIMIT_S)
 
 
 def diagnostics_plan(gpus: list[str]) -> dict[str, Any]:

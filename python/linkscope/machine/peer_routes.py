@@ -32,7 +32,8 @@ class PeerRoute:
     ``route``: nvswitch, nvlink, xgmi; pcie-switch; redirected, by ACS although a switch joins them; root-complex;
     sockets, of two root complexes; host, as the driver gives no peer access; unknown. ``via``: the class of the GPUs'
     links, or PCIe bridges: the switch's or those that redirect. ``iommu``: its type where it translates addresses.
-    ``numa``: of both. ``bar1_bytes`` is the smaller of both; None where nobody says.
+    ``numa``: of both. ``bar1_bytes`` is the smaller of both; None where nobody says. ``acs_known``: whether the bridges
+    above both could be read.
     """
 
     gpus: tuple[str, str]
@@ -41,6 +42,7 @@ class PeerRoute:
     iommu: str | None
     numa: tuple[int | None, int | None]
     bar1_bytes: int | None
+    acs_known: bool
 
     @property
     def over_pcie(self) -> bool:
@@ -100,4 +102,5 @@ def _with_settings(
     known = [state for state in states if state is not None]
     translated = [state.iommu for state in known if state.translated]
     windows = [size for state in known if (size := state.bar1_bytes)]
-    return PeerRoute(gpus, *taken, translated[0] if translated else None, numa, min(windows, default=None))
+    acs_known = all(state.acs_redirect is not None for state in known)
+    return PeerRoute(gpus, *taken, translated[0] if translated else None, numa, min(windows, default=None), acs_known)
