@@ -149,6 +149,7 @@ NAMED = {
     "messages/methods.py": {"xccl"},  # read as NCCL or RCCL by people
     "launch/ab_narrow.py": {"registered"},  # a parameter
     "launch/ab_sides.py": {"mpi", "torch"},  # words of the command line
+    "machine/memory_handles.py": {"ipc", "managed", "pinned", "pool", "registered", "vmm", "xccl"},  # allocates them
     "plan/axes.py": {"registered"},  # a parameter
     "plan/engine_catalog.py": {"pageable"},  # what a suite's field is by default
     "plan/workload_cases.py": {"pageable"},

@@ -95,7 +95,7 @@ def test_versions(version: str, has: bool) -> None:
 
 
 def test_the_plan_is_one_that_engines_take() -> None:
-    plan = diagnostics_plan(["gpu:0", "gpu:1"])
+    plan = diagnostics_plan("xccl-collective", ["gpu:0", "gpu:1"])
     Draft202012Validator(load_schema("plan")).validate(plan)
     assert [member["device"] for member in plan["cases"][0]["flows"][0]["members"]] == ["gpu:0", "gpu:1"]
 
@@ -103,7 +103,8 @@ def test_the_plan_is_one_that_engines_take() -> None:
 ENGINE = """
 import json, os, sys
 gpus = [{{"id": f"gpu:{{i}}", "name": "H200"}} for i in range(2)]
-methods = [{{"name": "xccl-collective", "available": True, "summary": ""}}]
+methods = [{{"name": "xccl-collective", "available": True, "summary": "", "traits": {{"by_xccl": True}},
+             "parameters": {{"collective": ""}}}}]
 if sys.argv[1] == "describe":
     print(json.dumps({{"record": "description", "schema": 1, "version": "0", "backend": "cuda", "devices": gpus,
                        "versions": {{"nccl": {version!r}}}, "methods": methods, "memories": []}}))

@@ -29,6 +29,7 @@ from linkscope.machine.nccl_diagnostics import VARIABLE, diagnosis, has_diagnost
 from linkscope.machine.node import Node
 from linkscope.machine.peer_routes import peer_routes
 from linkscope.machine.state import read_state
+from linkscope.machine.traits import method_of
 from linkscope.messages.catalog import problem
 from linkscope.results.same_machine import same_machine
 
@@ -80,8 +81,8 @@ def nccl_here() -> Answer:
     """Return what NCCL's own diagnostics find on all GPUs, run now by one small all-reduce. Raises LinkscopeError."""
     engine = choose_engine()
     library = next((name for name in ("nccl", "rccl") if name in engine.description.get("versions", {})), None)
-    methods = {method["name"]: method for method in engine.description["methods"]}
-    collective = methods.get("xccl-collective", {"available": False, "reason": engine.gpu_problem or "no GPU engine"})
+    absent: dict[str, Any] = {"available": False, "reason": engine.gpu_problem or "no GPU engine"}
+    collective = next(filter(_is_nccls, engine.description["methods"]), absent)
     gpus = [device["id"] for device in engine.description["devices"] if device["id"].startswith("gpu:")]
     if library is None or not collective["available"] or not has_gpu(engine.description):
         return unavailable(str(collective.get("reason") or engine.description.get("problem") or "no NCCL"))
@@ -90,7 +91,7 @@ def nccl_here() -> Answer:
     version = str(engine.description["versions"][library])
     if not has_diagnostics(version):
         return older(library.upper(), version)
-    ended = _diagnosed(engine, gpus)
+    ended = _diagnosed(engine, diagnostics_plan(collective["name"], gpus))
     return nccl(library.upper(), version, diagnosis(ended.complaints), _reason(ended))
 
 
@@ -98,24 +99,31 @@ def _reason(ended: Trial) -> str:
     """Return why there may be no report: the time, the case's own reason, or the last complaint."""
     if ended.status is None:
         return f"killed after {_NCCL_LIMIT_S:.0f} s"
-    records = [json.loads(line) for line in ended.printed.splitlines() if line.startswith('{"')]
-    stated = [str(one["reason"]) for one in records if isinstance(one, dict) and "reason" in one]
+    stated = []
+    for line in ended.printed.splitlines():
+        with suppress(ValueError, KeyError, TypeError):
+            stated.append(str(json.loads(line)["reason"]))
     return (stated or [ended.last_words or f"exit code {ended.status}"])[-1]
 
 
-def _diagnosed(engine: Engine, gpus: list[str]) -> Trial:
+def _is_nccls(method: dict[str, Any]) -> bool:
+    """Return whether a method of an engine's description is a collective of NCCL or RCCL."""
+    return method_of(method["name"], method.get("traits")).by_xccl and "collective" in method.get("parameters", ())
+
+
+def _diagnosed(engine: Engine, what: dict[str, Any]) -> Trial:
     """Run the engine, which sends what the library prints to standard error."""
     with Scratch() as scratch:
         plan = scratch.path / "plan.json"
-        plan.write_text(json.dumps(diagnostics_plan(gpus)), encoding="utf-8")
+        plan.write_text(json.dumps(what), encoding="utf-8")
         environment = {**surroundings(), **os.environ, VARIABLE: "1"}
         return trial([*engine.command, "run", str(plan)], environment, _NCCL_LIMIT_S)
 
 
-def diagnostics_plan(gpus: list[str]) -> dict[str, Any]:
+def diagnostics_plan(method: str, gpus: list[str]) -> dict[str, Any]:
     """Return a plan of one small all-reduce on all GPUs in one process (schema/plan.schema.json)."""
     members = [{"device": gpu, "memory": "device"} for gpu in gpus]
-    flow = {"method": "xccl-collective", "executor": gpus[0], "bytes": 1 << 20, "members": members}
+    flow = {"method": method, "executor": gpus[0], "bytes": 1 << 20, "members": members}
     flow["parameters"] = {"collective": "all-reduce"}
     case = {"id": "doctor/nccl", "clock": "device", "cache": "warm", "point_budget_s": 0.1, "flows": [flow]}
     return {"schema": 1, "options": {"max_samples": 6}, "cases": [case]}
