@@ -281,8 +281,9 @@ def _settings(runs: Sequence[Run], names: Sequence[str]) -> Iterator[Finding]:
     said = [_said(run) for run in runs]
     differ = {name for one in said for name in one["versions"] if len({s["versions"].get(name) for s in said}) > 1}
     for name, one in zip(names, said, strict=True):
-        versions = [f"{what} {text}" for what, text in one["versions"].items() if what in differ]
-        facts = {"side": name.upper(), "settings": " ".join(one["settings"])}
+        facts = {"side": name.upper(), "settings": (settings := " ".join(one["settings"]))}
+        told = [(what, text) for what, text in one["versions"].items() if what in differ and text not in settings]
+        versions = ", ".join(f"{what} {text}" for what, text in told)
         yield note("ab.side-versions", versions=versions, **facts) if versions else note("ab.side", **facts)
 
 

@@ -20,7 +20,8 @@ from typing import Any
 
 from linkscope.errors import LinkscopeError
 from linkscope.launch import costs
-from linkscope.launch.ab_sides import Side, check_loaded
+from linkscope.launch.ab_sides import Side, check_loaded, mpiexec_of
+from linkscope.launch.engines import choose_engine
 from linkscope.launch.fitting import MOST_ROUNDS, fitted
 from linkscope.launch.job import Job, Request, prepare
 from linkscope.launch.launcher import inside
@@ -186,11 +187,13 @@ def compared(
 def _job(request: Request, side: Side) -> Job:
     """Return the job of a side. Raises LinkscopeError where its engine has not loaded what was asked for."""
     launching = replace(request.launching, settings=side.variables)
-    if side.mpiexec is not None and not launching.is_asked_for:
-        launching = replace(launching, launcher_command=shlex.quote(side.mpiexec))
+    if request.machine is None:
+        engine = choose_engine(request.engine, side.variables)
+        check_loaded(side, engine.command, engine.description)
+        mpiexec = mpiexec_of(side, engine.description)
+        if mpiexec is not None and not launching.is_asked_for:
+            launching = replace(launching, launcher_command=shlex.quote(mpiexec))
     job = prepare(replace(request, launching=launching))
-    if not job.node.modelled:
-        check_loaded(side, job.engine.command, job.engine.description)
     names = {name for name, _ in side.variables}
     for case in job.cases:
         for name in sorted(names & case.environment.keys()):

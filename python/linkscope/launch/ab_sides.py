@@ -44,12 +44,13 @@ class Side:
     variables: tuple[tuple[str, str], ...] = ()
     files: tuple[tuple[str, Path], ...] = ()
 
-    @property
-    def mpiexec(self) -> str | None:
-        """Return the mpiexec that is installed with the MPI of this side; None where there is none."""
-        mpi = dict(self.files).get(_MPI)
-        program = mpi.parent.parent / "bin" / "mpiexec" if mpi else None
-        return str(program) if program is not None and os.access(program, os.X_OK) else None
+
+def mpiexec_of(side: Side, description: Mapping[str, Any]) -> str | None:
+    """Return the mpiexec that is installed with the MPI that an engine has loaded for a side; None where there is none,
+    and where the side asks for no MPI."""
+    loaded = description.get("versions", {}).get(_LOADED[_MPI]) if _MPI in dict(side.files) else None
+    program = Path(loaded).parent.parent / "bin" / "mpiexec" if loaded else None
+    return str(program) if program is not None and os.access(program, os.X_OK) else None
 
 
 def side_of(name: str, words: Sequence[str], scratch: Path) -> Side:
