@@ -18,8 +18,7 @@ import sys
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from ctypes import CDLL, Structure, addressof, byref, c_char, c_char_p, c_int, c_uint32, c_uint64, c_void_p
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 BYTES = 2 << 20
 WORD = 0x5EED1E55
@@ -54,16 +53,14 @@ class Opaque(Structure):
     _fields_ = (("bytes", c_char * 64),)
 
 
-class Properties(Structure):
-    """CUmemAllocationProp and CUmemPoolProps: pinned memory of a device, to be exported by handles of a type."""
+def _properties(interface: str) -> Any:
+    """Return CUmemAllocationProp and CUmemPoolProps: pinned memory of the first GPU for an interface's handles."""
+    return byref((c_int * 40)(1, _TYPES.get(interface, 0), 1, 0))
 
-    _fields_ = (("kind", c_int), ("handles", c_int), ("place", c_int * 2), ("rest", c_char * 128))
 
-
-class Access(Structure):
-    """CUmemAccessDesc: a device may read and write."""
-
-    _fields_ = (("place", c_int * 2), ("flags", c_int))
+def _access(device: int) -> Any:
+    """Return CUmemAccessDesc: a device may read and write."""
+    return byref((c_int * 3)(1, device, 3))
 
 
 class Driver:
@@ -114,8 +111,7 @@ def _loaded(names: Sequence[str]) -> CDLL:
     return CDLL(names[-1])
 
 
-@dataclass
-class Memory:
+class Memory(NamedTuple):
     """Memory of the first GPU, or of the host for it. ``pool``, ``handle``: what it is a part of, where it is."""
 
     address: c_void_p
@@ -145,16 +141,15 @@ def _registered(driver: Driver, interface: str) -> Memory:
 
 
 def _pool(driver: Driver, interface: str) -> Memory:
-    pool = c_void_p()
-    memory = Memory(c_void_p(), pool)
-    driver.call("MemPoolCreate", byref(pool), byref(Properties(1, _TYPES.get(interface, 0), (1, 0))))
-    driver.call("MallocFromPoolAsync", byref(memory.address), BYTES, pool, None)
-    return memory
+    address, pool = c_void_p(), c_void_p()
+    driver.call("MemPoolCreate", byref(pool), _properties(interface))
+    driver.call("MallocFromPoolAsync", byref(address), BYTES, pool, None)
+    return Memory(address, pool)
 
 
 def _vmm(driver: Driver, interface: str) -> Memory:
     handle = c_void_p()
-    driver.call("MemCreate", byref(handle), BYTES, byref(Properties(1, _TYPES.get(interface, 0), (1, 0))), 0)
+    driver.call("MemCreate", byref(handle), BYTES, _properties(interface), 0)
     return Memory(_mapped(driver, handle, 0), handle=handle)
 
 
@@ -187,7 +182,7 @@ def _mapped(driver: Driver, handle: c_void_p, device: int) -> c_void_p:
     address = c_void_p()
     driver.call("MemAddressReserve", byref(address), BYTES, 0, None, 0)
     driver.call("MemMap", address, BYTES, 0, handle, 0)
-    driver.call("MemSetAccess", address, BYTES, byref(Access((1, device), 3)), 1)
+    driver.call("MemSetAccess", address, BYTES, _access(device), 1)
     return address
 
 
@@ -221,7 +216,7 @@ def open_handle(driver: Driver, asked: dict[str, Any], number: int | None) -> No
         driver.call("IpcOpenMemHandle", byref(address), opaque, 1)
     elif asked["of_pool"]:
         driver.call("MemPoolImportFromShareableHandle", byref(made), given, _TYPES[asked["interface"]], 0)
-        driver.call("MemPoolSetAccess", made, byref(Access((1, asked["device"]), 3)), 1)
+        driver.call("MemPoolSetAccess", made, _access(asked["device"]), 1)
         driver.call("MemPoolImportPointer", byref(address), made, byref(pointer))
     else:
         driver.call("MemImportFromShareableHandle", byref(made), given, _TYPES[asked["interface"]])
