@@ -31,7 +31,7 @@ def _slower(row: Row, hit: Callable[[Json], bool], factor: float) -> Row:
     if not any(struck):
         return row
     if row.replicates:
-        return folded([_slower(one, hit, factor) for one in row.replicates], row.noise)
+        return folded([_slower(one, hit, factor) for one in row.replicates], row.noise, row.usual)
     line = copy.deepcopy(row.raw)
     for slow, flow in zip(struck, line.get("flows", ()), strict=False):
         if not slow:

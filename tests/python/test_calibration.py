@@ -189,7 +189,7 @@ def test_a_recorded_run_of_schema_1_falls_into_the_classes_of_its_suite() -> Non
     counts = {noise.name: noise.cases for noise in found.classes}
     assert counts["gpu-large"] == 2 * (12 + 6 + 4 + 4 + 1 + 3) + 16
     assert counts["all"] == len(run.rows) == sum(counts.values()) - counts["all"]
-    assert set(counts) == {"gpu-large", "gpu", "pinned", "pageable", "cpu", "all"}
+    assert set(counts) == {"gpu-large", "gpu", "flag", "pinned", "pageable", "cpu", "all"}
     assert {(noise.intervals.covered, noise.intervals.disjoint, noise.replicates) for noise in found.classes} == {
         (1, 0, None)
     }

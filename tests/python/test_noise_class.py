@@ -32,7 +32,7 @@ OF_CLASS = {
     "both arrays in the peer": (flow("stream", "gpu:0", PEERS, PEERS), NoiseClass.GPU),
     "local": (flow("copy-engine", "gpu:0", MINE, MINE), NoiseClass.GPU),
     "written locally": (flow("kernel-write", "gpu:0", None, MINE), NoiseClass.GPU),
-    "ping-pong": (flow("ping-pong", "gpu:0", MINE, PEERS, 8), NoiseClass.GPU),
+    "ping-pong": (flow("ping-pong", "gpu:0", MINE, PEERS, 8), NoiseClass.FLAG),
     "faults of a GPU": (flow("fault-chase", "gpu:0", end("gpu:1", "managed"), None), NoiseClass.GPU),
     "a call": (flow("launch", "gpu:0", None, None, 1), NoiseClass.GPU),
     "pinned": (flow("copy-engine", "gpu:0", HOSTS, MINE), NoiseClass.PINNED),
@@ -56,6 +56,19 @@ def test_of_several_flows_the_noisiest_measured_one_decides() -> None:
     assert noise_class({"flows": [quiet, noisy]}) is NoiseClass.PAGEABLE
     assert noise_class({"flows": [quiet, {**noisy, "role": "background"}]}) is NoiseClass.GPU_LARGE
     assert noise_class({"flows": [quiet], "processes": 2}) is NoiseClass.PROCESSES
+
+
+@pytest.mark.parametrize("name", ["pushed", "pulled", "pinned", "ping-pong"])
+def test_what_the_host_waits_for_has_its_noise(name: str) -> None:
+    one, own = OF_CLASS[name]
+    assert noise_class({"flows": [one], "clock": "host"}) is NoiseClass.WAITED
+    assert noise_class({"flows": [one], "clock": "device"}) is own
+
+
+@pytest.mark.parametrize("name", ["pageable", "memcpy", "collective"])
+def test_what_is_noisier_keeps_its_class(name: str) -> None:
+    one, own = OF_CLASS[name]
+    assert noise_class({"flows": [one], "clock": "host"}) is own
 
 
 def test_traits_decide_and_not_names() -> None:

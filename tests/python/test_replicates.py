@@ -267,7 +267,7 @@ def test_a_case_with_one_replicate_takes_its_own_width_of_the_noise(tmp_path: Pa
         path.write_text("".join(json.dumps(line) + "\n" for line in (header, *(row.raw for row in taken))))
         (row,) = RunFile.read(path).rows
         margins.append(row.flows[0].seconds.high / row.flows[0].seconds.median)
-    assert margins == pytest.approx([math.exp(0.1), math.exp(0.3), math.exp(0.3)])
+    assert margins == pytest.approx([math.exp(0.1), math.exp(0.3), math.exp(0.3)], rel=1e-3)
 
 
 def test_calibrated_noise_widens_the_interval_of_its_class(tmp_path: Path) -> None:
@@ -282,11 +282,12 @@ def test_calibrated_noise_widens_the_interval_of_its_class(tmp_path: Path) -> No
         return row.flows[0].seconds.high / row.flows[0].seconds.median - 1
 
     class_of = {"gpu": 0.1}
-    assert margin({}) == pytest.approx(0, abs=1e-9)
-    assert margin({"classes": class_of, "cases": {}}) == pytest.approx(math.exp(0.1) - 1)
-    assert margin({"classes": class_of, "cases": {rows[0].id: 0.3}}) == pytest.approx(math.exp(0.3) - 1)
+    usual = margin({})
+    assert 0 < usual < 0.01
+    assert margin({"classes": class_of, "cases": {}}) == pytest.approx(math.exp(0.1) - 1, rel=0.01)
+    assert margin({"classes": class_of, "cases": {rows[0].id: 0.3}}) == pytest.approx(math.exp(0.3) - 1, rel=0.01)
     for silent in ({"classes": {"cpu": 0.1}, "cases": {}}, {"classes": class_of}, class_of):
-        assert margin(silent) == pytest.approx(0, abs=1e-9)
+        assert margin(silent) == pytest.approx(usual)
     for wrong in ({"gpu": "much"}, {"gpu": -1}, {"gpu": 1e9}, []):
         with pytest.raises(LinkscopeError, match=r"line 1: noise.between_runs.classes"):
             margin({"classes": wrong, "cases": {}})

@@ -117,8 +117,8 @@ def lines(*records: dict[str, Any] | bytes) -> bytes:
         (lines(header(), {"record": "row", "id": "a"}), "damaged", "line 2: status"),
         (lines(header(), {"record": "rowdy"}), "unknown-record", "line 2"),
         (lines(header(), {"id": "a"}), "unknown-record", "line 2"),
-        (lines(header("a"), {**row("a"), "noise": 0.5}), "damaged", "line 2: replicates and noise"),
-        (lines(header("a"), {**row("a"), "replicates": [row("a")]}), "damaged", "line 2: replicates and noise"),
+        (lines(header("a"), {**row("a"), "noise": 0.5}), "damaged", "line 2: replicates, noise"),
+        (lines(header("a"), {**row("a"), "replicates": [row("a")]}), "damaged", "line 2: replicates, noise"),
     ],
 )
 def test_anything_else_is_refused_in_one_line(tmp_path: Path, content: bytes, code: str, named: str) -> None:

@@ -48,13 +48,15 @@ class Calibration(Displayed):
 
 @dataclass(frozen=True)
 class _NoisyResult:
-    """One result in at least two runs. ``others``: the variance between the runs but the i-th, by i; empty where these
-    are too few, or intervals hold a calibration's noise. ``calibrated``: ``values``, each with the noise that the other
-    runs of all results of the class show."""
+    """One result in at least two runs. ``usual``: what its intervals hold of the noise between runs of healthy nodes, a
+    relative half width. ``others``: the variance between the runs but the i-th, by i; empty where these are too few, or
+    intervals hold a calibration's noise. ``calibrated``: ``values``, each with the noise that the other runs of all
+    results of the class show in place of the usual one, or with that where it is more."""
 
     id: str
     values: tuple[Interval, ...]
     components: Components | None
+    usual: float
     others: tuple[float, ...]
     calibrated: tuple[Interval, ...] = ()
 
@@ -138,10 +140,14 @@ def _by_class(runs: Sequence[Run]) -> dict[NoiseClass, list[_NoisyResult]]:
     if not grouped.height:
         raise problem("calibrate.nothing", least=FEWEST_RUNS)
     by_class = {one: grouped.filter(polars.col("class") == one.key) for one in NoiseClass}
-    return {one: _calibrated(list(map(_result, of.iter_rows(named=True)))) for one, of in by_class.items() if of.height}
+    usual = {row.id: row.usual.margin for run in runs for row in run.file.rows}
+    found = {
+        one: [_result(line, usual[line["id"]]) for line in of.iter_rows(named=True)] for one, of in by_class.items()
+    }
+    return {one: _calibrated(results) for one, results in found.items() if results}
 
 
-def _result(line: Mapping[str, Any]) -> _NoisyResult:
+def _result(line: Mapping[str, Any], usual: float) -> _NoisyResult:
     """Return a result by what each run has of it."""
     values = tuple(map(Interval, line["value"], line["value_low"], line["value_high"]))
     runs = [
@@ -152,7 +158,7 @@ def _result(line: Mapping[str, Any]) -> _NoisyResult:
     if len(runs) > FEWEST_RUNS and not any(line["noise"]):
         rest = [_components([*runs[:i], *runs[i + 1 :]]) for i in range(len(runs))]
         others = tuple(one.runs for one in rest if one is not None) if all(rest) else ()
-    return _NoisyResult(line["id"], values, _components(runs), others)
+    return _NoisyResult(line["id"], values, _components(runs), usual, others)
 
 
 def _components(runs: Sequence[Replicates]) -> Components | None:
@@ -171,7 +177,8 @@ def _calibrated(results: Sequence[_NoisyResult]) -> list[_NoisyResult]:
         freedom = min(len(results[i].others) for i in here) - 2
         factor = t975(freedom + lent(len(here)))
         for i, variance in zip(here, drawn([results[i].others[turn] for i in here], freedom), strict=True):
-            widened[i].append(results[i].values[turn].widened(factor * math.sqrt(variance)))
+            more = max((factor**2) * variance - results[i].usual ** 2, 0.0)
+            widened[i].append(results[i].values[turn].widened(math.sqrt(more)))
     return [replace(one, calibrated=tuple(values)) for one, values in zip(results, widened, strict=True)]
 
 

@@ -27,9 +27,9 @@ from linkscope.machine.node import Device
 from linkscope.messages.catalog import problem
 from linkscope.messages.finding import Finding, Level, error, note, warning
 from linkscope.messages.methods import method_name
-from linkscope.results.noise_class import NoiseClass
 from linkscope.results.row import origin_name
 from linkscope.results.same_machine import same_machine
+from linkscope.results.usual_noise import usual_noise
 from linkscope.statistics.variance import HIGHER, LOWER, SAME, UNCLEAR, differences, judged, of_results
 
 Frame = polars.DataFrame
@@ -39,10 +39,6 @@ ALPHA = 0.001
 """Share of false ones among all changes that are reported."""
 THRESHOLD = 0.01
 """Smaller relative changes are none."""
-ASSUMED = {NoiseClass.GPU_LARGE.key: 0.001, NoiseClass.GPU.key: 0.005, NoiseClass.PINNED.key: 0.01}
-"""Standard deviation between runs of a node that is not calibrated, by class: above what eight runs on two H200 showed
-in all but a few cases. Host memory and processes have no such number: what kept within 3% in nine runs is at a fourth
-in the tenth, when a neighbour takes the cache. No single run tells that from a change, even on a calibrated node."""
 KEY = ("id", "place", "figure", "unit")
 _VERDICTS = {"slower": LOWER, "faster": HIGHER, "unchanged": SAME, "inconclusive": UNCLEAR}
 _FEW_CAUSES, _FEW_ROWS, _FEW_SETTINGS, _FEW_LOST = 3, 4, 2, 2
@@ -133,8 +129,8 @@ def _results(base: Sequence[Run], new: Sequence[Run], alpha: float, threshold: f
     """Return the results that both sides have, as the last new run has them, with ``base`` and ``new`` in their unit
     (both speeds of a side that has two between processes), ``speed`` (the relative change of speed with its interval)
     and the columns of ``judged``."""
-    before, after = (polars.concat([_of_run(run) for run in side]) for side in (base, new))
-    pairs = judged(differences(before, after, KEY, ASSUMED), alpha, threshold)
+    before, after = (polars.concat([speeds_of(run) for run in side]) for side in (base, new))
+    pairs = judged(differences(before, after, KEY), alpha, threshold)
     lines = polars.concat([run.results for run in new]).unique(KEY, keep="last", maintain_order=True)
     if all(run.pasted for run in (*base, *new)):  # a tool's time and bandwidth are one result
         lines = lines.unique(("id", "place"), keep="last", maintain_order=True)
@@ -150,14 +146,19 @@ def _results(base: Sequence[Run], new: Sequence[Run], alpha: float, threshold: f
     )
 
 
-def _of_run(run: Run) -> Frame:
-    """Return the results of a run above 0 with the logarithm of their speed."""
+def speeds_of(run: Run) -> Frame:
+    """Return the results of a run above 0 with the logarithm of their speed and what is known of its noise: the
+    columns that ``differences`` of statistics/variance.py needs."""
     said = run.header.get("noise") or {}
     freedom = float(said.get("freedom", int(said.get("turns", 2)) - 1))
     sign = polars.when(polars.col("unit") == RATE).then(1.0).otherwise(-1.0)
     positive = run.results.filter(polars.col("value") > 0, polars.col("value_low") > 0)
     columns = (*KEY, "class", "log", "replicates", "squares", "of_samples", "calibrated", "calibrated_freedom")
-    return of_results(positive, sign * polars.col("value").log(), freedom).select(columns)
+    results = of_results(positive, sign * polars.col("value").log(), freedom).select(columns)
+    known = [(name, usual_noise(row)) for name, row in run.rows.items()]
+    lines = [(name, usual.processes, usual.at_most or None) for name, usual in known]
+    schema = {"id": polars.String, "usual": polars.Float64, "assumed": polars.Float64}
+    return results.join(polars.DataFrame(lines, schema, orient="row"), on="id", how="left", maintain_order="left")
 
 
 def _facts(results: Frame, threshold: float) -> dict[str, Any]:

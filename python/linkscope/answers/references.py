@@ -38,7 +38,7 @@ SENT_SHARE, SENT_TOLERANCE = 0.9, 0.3
 """What a message reaches of a copy over the same links, at least: MPICH and Open MPI on two GPUs kept 0.77 to 0.93."""
 LEAST_GBPS = 1e-3
 """Line rate below which a topology says nothing."""
-_ON_GPUS = ("gpu-large", "gpu")
+_ON_GPUS = ("gpu-large", "gpu", "flag")
 SCHEMA: dict[str, Any] = {
     "key": polars.UInt32,
     **dict.fromkeys(("kind", "link", "known_source"), polars.String),
@@ -131,7 +131,7 @@ def _transfers(run: Run, frame: polars.DataFrame) -> Iterator[Line]:
         polars.col("unit") == RATE,
         polars.col("background") == 0,
         _large(),
-        polars.col("class").is_in([*_ON_GPUS, "pinned"]),
+        polars.col("class").is_in([*_ON_GPUS, "pinned", "waited"]),
         polars.all_horizontal(polars.col("source", "destination").is_not_null()),
     )
     other, apart, across = _otherwise_counted(run), _without_peers(run, large), _across_groups(large)

@@ -111,7 +111,7 @@ def _sum(row: Row, measured: Sequence[int]) -> Stats:
         _sum(one, measured) if one.replicates else stats_of(rates) if rates else _added(one, measured)
         for one, rates in zip(row.measured, samples, strict=True)
     ]
-    return reaching(across(each, row.noise), modes_of(each, samples))
+    return reaching(across(each, row.noise, row.usual), modes_of(each, samples))
 
 
 def _added(row: Row, measured: Sequence[int]) -> Stats:

@@ -16,14 +16,20 @@ _FEWEST_OF_HOST = 6
 
 
 class NoiseClass(IntEnum):
-    """Classes in order: of a case whose flows differ in class, the last counts."""
+    """Classes in order: of a case whose flows differ in class, the last counts.
+
+    ``FLAG``: flags between GPUs, whose time goes with where their memory lies. ``WAITED``: of GPUs, by the host's
+    clock.
+    """
 
     GPU_LARGE = 0
     GPU = 1
-    PINNED = 2
-    PAGEABLE = 3
-    CPU = 4
-    PROCESSES = 5
+    FLAG = 2
+    PINNED = 3
+    WAITED = 4
+    PAGEABLE = 5
+    CPU = 6
+    PROCESSES = 7
 
     @property
     def key(self) -> str:
@@ -34,15 +40,17 @@ class NoiseClass(IntEnum):
     def fewest_of_two_speeds(self) -> int:
         """Return from how many processes on these can show two speeds: what others leave of caches and memory makes a
         few of them look like two."""
-        return FEWEST_PROCESSES if self <= NoiseClass.PINNED else _FEWEST_OF_HOST
+        return FEWEST_PROCESSES if self <= NoiseClass.WAITED else _FEWEST_OF_HOST
 
 
 def noise_class(case: Json) -> NoiseClass:
-    """Return the class of a plan's case, by its measured flows: devices, memories, bytes and their traits."""
+    """Return the class of a plan's case, by its measured flows (devices, memories, bytes and their traits) and its
+    clock."""
     measured = [flow for flow in case["flows"] if flow.get("role", "measured") == "measured"]
     if int(case.get("processes", 1)) > 1 or any("members" in flow for flow in measured):
         return NoiseClass.PROCESSES
-    return max(_of_flow(case, flow) for flow in measured)
+    found = max(_of_flow(case, flow) for flow in measured)
+    return NoiseClass.WAITED if found <= NoiseClass.PINNED and case.get("clock") == "host" else found
 
 
 def _of_flow(case: Json, flow: Json) -> NoiseClass:
@@ -51,6 +59,8 @@ def _of_flow(case: Json, flow: Json) -> NoiseClass:
     if not any(_on_gpu(device) for device in devices):
         return NoiseClass.CPU
     if all(_on_gpu(device) for device in devices):
+        if method_traits(case, flow["method"]).dependent and "destination" in flow:
+            return NoiseClass.FLAG
         return NoiseClass.GPU_LARGE if _pushed_large(flow) or _chase(case, flow) else NoiseClass.GPU
     locked = all(_locked(case, end["memory"]) for end in ends if not _on_gpu(end["device"]))
     return NoiseClass.PINNED if locked else NoiseClass.PAGEABLE

@@ -17,6 +17,7 @@ from linkscope.results.member_time import of_replicates
 from linkscope.results.note_codes import FEW_SAMPLES, says
 from linkscope.results.row import Aggregate, FlowResult, Row
 from linkscope.results.stats import Stats, modes_of
+from linkscope.results.usual_noise import FREEDOM, NONE, UsualNoise
 from linkscope.statistics.modes import middle
 from linkscope.statistics.ranks import reciprocal_median, t975
 
@@ -28,10 +29,11 @@ MOST_FAILURES = 1
 Modes = tuple[float, float] | None
 
 
-def folded(rows: Sequence[Row], noise: float = 0.0) -> Row:
+def folded(rows: Sequence[Row], noise: float = 0.0, usual: UsualNoise = NONE) -> Row:
     """Return one row out of all that a run has of a case, in order of replicate; it holds them as ``replicates``.
 
     ``noise``: what calibration found to vary from run to run besides, as the relative half width of a 95% interval.
+    ``usual``: what results of this kind vary by on healthy nodes, which replicates that agree by chance do not show.
     The row is ok where a replicate is and at most one failed, else failed, else skipped. Raises ValueError where there
     are no rows.
     """
@@ -47,7 +49,7 @@ def folded(rows: Sequence[Row], noise: float = 0.0) -> Row:
         worst = [row for row in rows if row.status == "failed"][-1] if failed else rows[-1]
         return replace(worst, replicates=tuple(rows), elapsed_s=elapsed_s)
     last = good[-1]
-    flows = tuple(_flow([row.flows[i] for row in good], modes[i], noise) for i in range(len(last.flows)))
+    flows = tuple(_flow([row.flows[i] for row in good], modes[i], noise, usual) for i in range(len(last.flows)))
     found = replace(
         last,
         flows=flows,
@@ -56,6 +58,7 @@ def folded(rows: Sequence[Row], noise: float = 0.0) -> Row:
         elapsed_s=elapsed_s,
         replicates=tuple(rows),
         noise=noise,
+        usual=usual,
     )
     found.together = _aggregate(good, found, modes)
     return found
@@ -73,27 +76,27 @@ def _aggregate(good: Sequence[Row], found: Row, modes: Sequence[Modes]) -> Aggre
     alike = all(one is row.flows[0].gbps for one, row in zip(own, good, strict=True))
     if alike and not any(modes) and found.flows[0].gbps is not None:
         return Aggregate(found.flows[0].gbps)
-    whole = across(own, found.noise)
+    whole = across(own, found.noise, found.usual)
     return Aggregate(_at_their_modes(whole, found, modes) if any(modes) else whole)
 
 
-def across(stats: Sequence[Stats], noise: float = 0.0) -> Stats:
+def across(stats: Sequence[Stats], noise: float = 0.0, usual: UsualNoise = NONE) -> Stats:
     """Return the statistics of the result that replicates measured, in their unit.
 
     ``median`` is the ``reciprocal_median`` of their medians, ``low`` to ``high`` their 95% interval, that holds it; of
-    one replicate it is that replicate's own. ``noise`` is as of ``folded``. ``n`` is the sum, ``min`` and ``max`` are
-    the extremes, the rest medians.
+    one replicate it is that replicate's own. ``noise`` and ``usual`` are as of ``folded``. ``n`` is the sum, ``min``
+    and ``max`` are the extremes, the rest medians.
     """
     if len(stats) == 1:
         return with_noise(stats[0], noise)
     n, medians, _, _, mean, least, p5, p95, p99, most = zip(*map(astuple, stats), strict=True)
-    usual = reciprocal_median(medians)
-    low, high = interval(stats, noise)
+    median = reciprocal_median(medians)
+    low, high = interval(stats, noise, usual)
     return Stats(
         sum(n),
-        usual,
-        min(low, usual),
-        max(high, usual),
+        median,
+        min(low, median),
+        max(high, median),
         middle(mean),
         min(least),
         middle(p5),
@@ -114,10 +117,11 @@ def with_noise(stats: Stats, noise: float) -> Stats:
     return replace(stats, low=stats.median * math.exp(-below), high=stats.median * math.exp(above))
 
 
-def interval(stats: Sequence[Stats], noise: float = 0.0) -> tuple[float, float]:
+def interval(stats: Sequence[Stats], noise: float = 0.0, usual: UsualNoise = NONE) -> tuple[float, float]:
     """Return Student's 95% interval of the logarithms of at least two replicates' medians, in their unit.
 
-    It is no narrower than what the samples leave open, for replicates may agree by chance or to a tick of the clock.
+    It is no narrower than what the samples leave open, for replicates may agree by chance or to a tick of the clock;
+    nor than where their variance is drawn towards the ``usual`` one (Smyth 2004).
     """
     if min([one.median for one in stats]) <= 0:
         return min(one.low for one in stats), max(one.high for one in stats)
@@ -127,7 +131,11 @@ def interval(stats: Sequence[Stats], noise: float = 0.0) -> tuple[float, float]:
     variance = sum([(log - centre) ** 2 for log in logs]) / (count - 1)
     within = middle([(one.high - one.low) / 2 / one.median for one in stats])
     between = t975(count - 1) * math.sqrt(variance / count)
-    margin = min(math.hypot(max(between, within / math.sqrt(count)), noise), WIDEST)
+    if usual.processes:
+        freedom = count - 1 + FREEDOM
+        drawn = (FREEDOM * usual.processes**2 + (count - 1) * variance) / freedom
+        between = max(between, t975(freedom) * math.sqrt(drawn / count))
+    margin = min(math.hypot(max(between, within / math.sqrt(count)), noise or usual.margin), WIDEST)
     return math.exp(centre - margin), math.exp(centre + margin)
 
 
@@ -155,10 +163,11 @@ def _at_their_modes(whole: Stats, row: Row, modes: Sequence[Modes]) -> Stats:
     return reaching(whole, (whole.median * slow / usual, whole.median * fast / usual)) if usual else whole
 
 
-def _flow(flows: Sequence[FlowResult], modes: Modes, noise: float) -> FlowResult:
+def _flow(flows: Sequence[FlowResult], modes: Modes, noise: float, usual: UsualNoise) -> FlowResult:
     last = flows[-1]
     rates = [flow.gbps for flow in flows if flow.gbps is not None]
-    seconds, gbps = across([flow.seconds for flow in flows], noise), across(rates, noise) if rates else None
+    seconds = across([flow.seconds for flow in flows], noise, usual)
+    gbps = across(rates, noise, usual) if rates else None
     if modes is not None and seconds.median > 0:
         product = gbps.median * seconds.median if gbps else 0.0
         seconds = reaching(seconds, modes)

@@ -14,6 +14,7 @@ from linkscope.results.member_time import MemberTime
 from linkscope.results.records import Count, Id, Json, OriginRecord, Share, Text, Word
 from linkscope.results.stats import Natural, Number
 from linkscope.results.stats import Stats as Stats
+from linkscope.results.usual_noise import NONE, UsualNoise
 
 if TYPE_CHECKING:
     CaseText = Json
@@ -93,7 +94,7 @@ class Row(Struct, gc=False, omit_defaults=True):
 
     ``replicates``: of a folded row, all rows of the case as they were written, in order. Its results are those of
     results/replicates.py, all else is the last row's, and ``noise`` is what its intervals hold of the node's noise
-    between runs.
+    between runs, ``usual`` of that of healthy nodes.
     """
 
     __dataclass_fields__: ClassVar[dict[str, Field[Any]]]
@@ -120,6 +121,7 @@ class Row(Struct, gc=False, omit_defaults=True):
     causes: tuple[Json, ...] = ()
     replicates: tuple[Row, ...] = ()
     noise: Number = 0.0
+    usual: UsualNoise = NONE
 
     @staticmethod
     def from_json(line: Json) -> Row:
@@ -132,7 +134,7 @@ class Row(Struct, gc=False, omit_defaults=True):
     def raw(self) -> Json:
         """Return the row as a line of a run file has it; of a folded row, its last one."""
         last = self.replicates[-1] if self.replicates else self
-        line: Json = msgspec.json.decode(msgspec.json.encode(replace(last, noise=0.0), enc_hook=list))
+        line: Json = msgspec.json.decode(msgspec.json.encode(replace(last, noise=0.0, usual=NONE), enc_hook=list))
         return {**line, "case": last.case}
 
     @property

@@ -13,6 +13,7 @@ from linkscope.documents.typed import misfit
 from linkscope.results.records import Json, checked_case, decoded, may_control
 from linkscope.results.row import ROWS, FlowResult, Row
 from linkscope.results.stats import Stats
+from linkscope.results.usual_noise import NONE
 
 _NOTHING = FlowResult.__struct_defaults__[-1]
 
@@ -45,8 +46,8 @@ class RowReader:
         if known is None or known.text != text:
             known = self._known[row.id] = self._learn(row.id, text)
         row.case, row.id = known.case, known.case["id"]
-        if row.replicates or row.noise:
-            raise ValueError("replicates and noise: a line has none")
+        if row.replicates or row.noise or row.usual != NONE:
+            raise ValueError("replicates, noise and usual: a line has none")
         results, may_lack = len(row.flows), known.background if row.imported else 0
         if row.status == "ok" and results not in (known.flows, known.flows - may_lack):
             raise ValueError(f"flows: {results} results of {known.flows} flows")

@@ -21,6 +21,7 @@ from linkscope.results.records import MOST_LINE, Json, checked_header, checked_s
 from linkscope.results.replicates import folded
 from linkscope.results.row import Row
 from linkscope.results.row_reader import RowReader
+from linkscope.results.usual_noise import NONE, usual_noise
 from linkscope.without_collection import without_collection
 
 SCHEMA = 1
@@ -113,11 +114,13 @@ class RunFile(Displayed):
 
 
 def fold(header: Json, rows: Sequence[Row]) -> Row:
-    """Return the rows of a case as one, with the noise that the header says of it or else of its class."""
+    """Return the rows of a case as one, with the noise that the header says of it or else of its class, and the usual
+    noise of its kind where several were measured."""
+    good = [row for row in rows if row.status == "ok"]
+    usual = usual_noise(good[-1]) if len(good) > 1 and not good[-1].modelled else NONE
     if not header.get("noise"):
-        return folded(rows)
-    good = sum(row.status == "ok" for row in rows)
-    return folded(rows, noise_of(header, rows[0].id, good, noise_class(rows[0].case).key))
+        return folded(rows, usual=usual)
+    return folded(rows, noise_of(header, rows[0].id, len(good), noise_class(rows[0].case).key), usual)
 
 
 def noise_of(header: Json, case_id: str, replicates: int, of_class: str) -> float:

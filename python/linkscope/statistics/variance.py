@@ -7,7 +7,7 @@ from the replicates of each run and from the noise between runs: as calibrated, 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from statistics import NormalDist
 
 import polars
@@ -49,19 +49,18 @@ def of_results(results: Frame, value: polars.Expr, freedom: float) -> Frame:
     )
 
 
-def differences(base: Frame, new: Frame, key: Sequence[str], assumed: Mapping[str, float]) -> Frame:
+def differences(base: Frame, new: Frame, key: Sequence[str]) -> Frame:
     """Return a line for each ``key`` that both sides have, in the order of ``new``.
 
-    ``base`` and ``new``: ``of_results`` of all runs of a side, with a column ``class`` of results that share a noise.
-    ``assumed``: the standard deviation between runs of each class whose noise is known of nodes in general. Columns:
-    the key, ``base`` and ``new`` (mean logarithms), ``sigma`` (the standard error of their difference) and ``freedom``
-    (its degrees of freedom by Welch and Satterthwaite). The last two are null where nothing shows how much a result
-    varies between runs. Variances are drawn towards the median of their class.
+    ``base`` and ``new``: ``of_results`` of all runs of a side, with the columns ``class`` of results that share a
+    noise, ``usual``, the standard deviation between processes on nodes in general, and ``assumed``, that between runs,
+    null where it is unknown. Columns: the key, ``base`` and ``new`` (mean logarithms), ``sigma`` (the standard error of
+    their difference) and ``freedom`` (its degrees of freedom by Welch and Satterthwaite). The last two are null where
+    nothing shows how much a result varies between runs. Variances are drawn towards the median of their class, those
+    within a run towards the usual one where that is larger.
     """
-    pairs = _of_side(new, key).join(_of_side(base, key).drop("class"), on=key, suffix="_base", maintain_order="left")
-    variances = {name: deviation**2 for name, deviation in assumed.items()}
-    known = polars.col("class").replace_strict(variances, default=None, return_dtype=polars.Float64)
-    pairs = _pooled(pairs.with_columns(known.alias("assumed")))
+    before = _of_side(base, key).drop("class")
+    pairs = _pooled(_of_side(new, key).join(before, on=key, suffix="_base", maintain_order="left"))
     for side, suffix in ((new, ""), (base, "_base")):
         pairs = pairs.join(_inside(side, pairs, key).rename({"inside": f"inside{suffix}"}), on=key)
     pairs = new.select(key).unique(maintain_order=True).join(_uncertain(pairs), on=key, maintain_order="left")
@@ -112,6 +111,7 @@ def _of_side(runs: Frame, key: Sequence[str]) -> Frame:
     several = polars.len() > 1
     return runs.group_by(key, maintain_order=True).agg(
         polars.col("class").last(),
+        polars.col("usual", "assumed").max().pow(2),
         polars.col("log").mean(),
         polars.len().cast(polars.Float64).alias("runs"),
         polars.when(several).then(polars.col("log").var() * (polars.len() - 1)).alias("run_squares"),
@@ -133,6 +133,8 @@ def _pooled(pairs: Frame) -> Frame:
             polars.when(count > 0).then(count).alias(f"{name}_freedom"),
         )
         variance, middle = polars.col(name), polars.col(name).median().over("class")
+        if name == "within":
+            middle = polars.max_horizontal(middle, "usual", "usual_base")
         degrees = polars.col(f"{name}_freedom")
         apart = polars.when(polars.col("assumed").is_null() & (variance > middle))
         drawn = (_PRIOR * middle + degrees * variance) / (_PRIOR + degrees)
