@@ -15,14 +15,13 @@ from typing import Any
 import polars
 
 from linkscope.answers.answer import Answer, Column, Kind, Outcome, Table
-from linkscope.answers.common_cause import result_path
+from linkscope.answers.common_cause import with_path_and_method
 from linkscope.answers.run_head import RunHead, findings_of, run_head
 from linkscope.answers.shared_words import Rule, rules
 from linkscope.figures.columns import RATE
 from linkscope.figures.run import Run
 from linkscope.messages.catalog import problem
 from linkscope.messages.finding import Finding, Level, note, warning
-from linkscope.messages.methods import method_name
 from linkscope.statistics.paired import ALPHA, FEWEST_ROUNDS, THRESHOLD, Difference, paired
 from linkscope.statistics.variance import HIGHER, LOWER, SAME, UNCLEAR
 
@@ -176,7 +175,8 @@ class _Beside:
         )
         columns = (Column("between", Kind.PATH), Column("called"), Column("bytes", Kind.SIZE), *values)
         facts = {"side": self.name.upper(), "beside": base.upper()}
-        shown = _named(self.results, self.run.library)
+        named = with_path_and_method(self.results, self.run.library)
+        shown = named.select(*_KEY, "unit", "between", "called", "bytes", *_SHOWN)
         differ = shown.filter(polars.col("verdict").is_in((LOWER, HIGHER)))
         if differ.height:
             ordered = differ.sort("between", "called", "bytes", maintain_order=True)
@@ -239,14 +239,6 @@ def _with_differences(frame: Frame, base: Frame, found: Mapping[Key, Difference]
         polars.col("verdict").fill_null(UNCLEAR),
         *((share.exp() - 1).alias(name) for name, share in shares.items()),
     )
-
-
-def _named(results: Frame, library: str) -> Frame:
-    """Return results with the path and the method that a screen shows."""
-    lines = list(results.iter_rows(named=True))
-    between = polars.Series("between", [result_path(line) for line in lines], polars.String)
-    called = polars.Series("called", [method_name(line["way"], library) for line in lines], polars.String)
-    return results.with_columns(between, called).select(*_KEY, "unit", "between", "called", "bytes", *_SHOWN)
 
 
 def _verdict(

@@ -20,6 +20,7 @@ from typing import Any
 import polars
 
 from linkscope.machine.paths import Paths
+from linkscope.messages.methods import method_name
 from linkscope.statistics.variance import HIGHER, LOWER, UNCLEAR
 
 Line = Mapping[str, Any]
@@ -315,6 +316,14 @@ def _transfer(leg: tuple[str, str]) -> str:
     if not b:
         return ""
     return "<>".join(sorted("gpu" if end.startswith("gpu:") else "host" for end in (a, b)))
+
+
+def with_path_and_method(results: Frame, library: str) -> Frame:
+    """Return results with what a screen shows of each: ``between``, its path, and ``called``, its method."""
+    lines = list(results.iter_rows(named=True))
+    between = polars.Series("between", [result_path(line) for line in lines], polars.String)
+    called = polars.Series("called", [method_name(line["way"], library) for line in lines], polars.String)
+    return results.with_columns(between, called)
 
 
 def result_path(line: Line) -> str:

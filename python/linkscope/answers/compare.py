@@ -16,7 +16,7 @@ import polars
 from linkscope.answers import ab
 from linkscope.answers.answer import Answer, Column, Kind, Outcome, Table
 from linkscope.answers.case_changes import GONE, CaseChanges, case_changes, nothing_common
-from linkscope.answers.common_cause import Blame, causes, result_path
+from linkscope.answers.common_cause import Blame, causes, with_path_and_method
 from linkscope.answers.run_head import RunHead, findings_of, run_head
 from linkscope.answers.setup_changes import DEVICES, SetupChange, disturbances, setup_changes
 from linkscope.answers.speeds import of_side
@@ -323,8 +323,4 @@ def _tables(results: Frame, found: Sequence[Blame], library: str) -> Iterator[Ta
 
 
 def _named(results: Frame, library: str) -> Frame:
-    """Return results with the path and the method that a screen shows."""
-    lines = list(results.iter_rows(named=True))
-    between = polars.Series("between", [result_path(line) for line in lines], polars.String)
-    called = polars.Series("called", [method_name(line["way"], library) for line in lines], polars.String)
-    return results.with_columns(between, called).select(*KEY, "between", "called", "bytes", *_SHOWN)
+    return with_path_and_method(results, library).select(*KEY, "between", "called", "bytes", *_SHOWN)

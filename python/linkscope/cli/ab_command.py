@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 import tempfile
 import time
 from collections.abc import Sequence
@@ -25,8 +24,8 @@ from linkscope.cli.run_options import (
     Methods,
     Sizes,
     given,
+    one_keyword,
 )
-from linkscope.errors import LinkscopeError
 
 if TYPE_CHECKING:
     from linkscope.launch.ab_sides import Side
@@ -82,10 +81,8 @@ def ab(
     from linkscope.plan.select import parse_share
 
     least = parse_share("threshold", threshold, 0.0)
-    if keyword and len(keyword) > 1:
-        raise LinkscopeError(f"-k takes one expression: -k {shlex.quote(' and '.join(keyword))}, or `or` for either")
     words = {"devices": devices, "methods": methods, "sizes": sizes, "clock": clock, "budget": budget}
-    words |= {"keyword": keyword[0] if keyword else None, "machine": machine, "engine": engine}
+    words |= {"keyword": one_keyword(keyword), "machine": machine, "engine": engine}
     launching = LaunchOptions(launcher, launcher_command, hosts, hostfile)
     request = Request(suites=tuple(suites or ("default",)), launching=launching, **given(words))
     with tempfile.TemporaryDirectory(prefix="linkscope-ab-") as scratch:

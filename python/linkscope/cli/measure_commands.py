@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from typing import Annotated
 
 import typer
@@ -17,9 +16,9 @@ from linkscope.cli.run_options import (
     RunOptions,
     Sizes,
     given,
+    one_keyword,
     with_run_options,
 )
-from linkscope.errors import LinkscopeError
 
 
 @app.command()
@@ -41,10 +40,8 @@ def run(
     from linkscope.cli import measuring
     from linkscope.launch.job import Request
 
-    if keyword and len(keyword) > 1:
-        raise LinkscopeError(f"-k takes one expression: -k {shlex.quote(' and '.join(keyword))}, or `or` for either")
-    word = keyword[0] if keyword else None
-    named = options.named | given({"methods": methods, "sizes": sizes, "clock": clock, "keyword": word})
+    words = {"methods": methods, "sizes": sizes, "clock": clock, "keyword": one_keyword(keyword)}
+    named = options.named | given(words)
     launching = options.launching(interface)
     request = Request(suites=tuple(suites or ("default",)), launching=launching, **named)
     own = options.resume and not suites and not named

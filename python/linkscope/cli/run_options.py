@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import shlex
 from collections.abc import Callable
 from dataclasses import dataclass, fields
 from functools import wraps
@@ -13,6 +14,7 @@ import typer
 
 from linkscope.cli import completing
 from linkscope.cli.app import AsJson, Machine
+from linkscope.errors import LinkscopeError
 
 if TYPE_CHECKING:
     from linkscope.launch.launcher.launch_options import LaunchOptions
@@ -97,6 +99,13 @@ class RunOptions:
 def given(words: dict[str, Any]) -> dict[str, Any]:
     """Those of ``words`` that are not None."""
     return {name: value for name, value in words.items() if value is not None}
+
+
+def one_keyword(words: list[str] | None) -> str | None:
+    """The expression of -k, None without one. Raises LinkscopeError for several."""
+    if words and len(words) > 1:
+        raise LinkscopeError(f"-k takes one expression: -k {shlex.quote(' and '.join(words))}, or `or` for either")
+    return words[0] if words else None
 
 
 def with_run_options(command: Callable[..., int]) -> Callable[..., int]:
