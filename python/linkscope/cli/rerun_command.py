@@ -31,7 +31,7 @@ def rerun(
     full: Annotated[bool, typer.Option("--full", help="Intervals, and what is known of the run.")] = False,
     as_json: AsJson = False,
 ) -> int:
-    """Measure cases of a run again, each in many processes: how often which speed? Exit code 1: a case failed."""
+    """Measure cases of a run in many processes: how often which speed? Exit code 1: a case failed."""
     from linkscope.answers.questions import ask
     from linkscope.cli.answering import printed
     from linkscope.cli.progress import progress
