@@ -173,7 +173,19 @@ def test_a_side_whose_library_is_not_the_one_asked_for_is_an_error(bench: Bench)
     ended = bench.cli(*words, "--b", "FAKE_LOADED=other.so")
     assert ended.code == 2
     assert "other.so" in ended.complaint
-    assert bench.cli(*words, "--b", f"FAKE_LOADED={Path('asked.so').absolute()}", "--sizes", "4K").code == 0
+    loaded = f"FAKE_LOADED={Path('asked.so').absolute()}"
+    assert bench.cli(*words, "--b", loaded, "--sizes", "4K").code == 0
+
+
+def test_sides_that_differ_in_a_library_alone_measure_what_uses_it(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    Path("asked.so").touch()
+    monkeypatch.setenv("FAKE_LOADED", str(Path("asked.so").absolute()))
+    ended = bench.cli("ab", bench.suite, "--a", "as-is", "--b", "mpi=asked.so", "-o", "out")
+    assert ended.code == 2
+    assert "mpi" in ended.complaint
+    assert not Path("out").exists()
 
 
 def test_a_preloaded_file_that_the_loader_ignores_is_an_error(
@@ -247,7 +259,7 @@ def test_a_slow_library_is_found_by_a_real_engine(
     if compiler is None:
         pytest.skip("there is no C compiler")
     use_built_engines(monkeypatch)
-    for module in ("launch.ab", "launch.ab_narrow", "statistics.paired"):  # the change is large, and the test short
+    for module in ("launch.ab", "launch.ab_jobs", "launch.ab_narrow", "statistics.paired"):  # the change is large, and the test short
         monkeypatch.setattr(f"linkscope.{module}.FEWEST_ROUNDS", 4)
     monkeypatch.setattr("linkscope.launch.ab._CONFIRMED_ROUNDS", 4)
     Path("slow.c").write_text(SLOW_MEMCPY)

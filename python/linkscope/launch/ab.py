@@ -19,11 +19,10 @@ from pathlib import Path
 from typing import Any
 
 from linkscope.errors import LinkscopeError
-from linkscope.launch import costs
-from linkscope.launch.ab_sides import Side, check_loaded, mpiexec_of
-from linkscope.launch.engines import choose_engine
-from linkscope.launch.fitting import MOST_ROUNDS, fitted
-from linkscope.launch.job import Job, Request, prepare
+from linkscope.launch.ab_jobs import NO_TIME, jobs_of
+from linkscope.launch.ab_sides import Side
+from linkscope.launch.fitting import MOST_ROUNDS
+from linkscope.launch.job import Job, Request
 from linkscope.launch.launcher import inside
 from linkscope.launch.process.scratch import sweep_abandoned
 from linkscope.launch.rounds import Rounds
@@ -31,9 +30,8 @@ from linkscope.launch.run import INTERRUPTED, RUNS, Listener, RunUnderWay, stop_
 from linkscope.launch.scheduler import JobScheduler
 from linkscope.launch.supervisor import outcome
 from linkscope.launch.worker import InterruptedRunError
-from linkscope.messages.catalog import problem, sentence
-from linkscope.messages.finding import note
-from linkscope.plan.budget import RoundLimits, fit, limits
+from linkscope.messages.catalog import problem
+from linkscope.plan.budget import RoundLimits, limits
 from linkscope.plan.planned_case import PlannedCase
 from linkscope.plan.select import parse_duration
 from linkscope.results.noise_class import noise_class
@@ -48,8 +46,6 @@ Narrow = Callable[["Comparison"], Sequence[PlannedCase]]
 
 BUDGET_S = 120.0
 """Seconds of a comparison where no budget is named."""
-_FIRST_SHARE = 0.6
-"""Share of the time that the first rounds of all cases are planned to take; the rest narrows differences down."""
 _CONFIRMED_ROUNDS = 14
 """Rounds after which a result that differs is not measured again."""
 
@@ -154,8 +150,7 @@ def compared(
     if any(folder.glob("*.jsonl")):
         raise problem("ab.folder-exists", path=str(folder))
     deadline = time.monotonic() + (parse_duration(request.budget) if request.budget else BUDGET_S)
-    jobs = [_job(replace(request, budget=None), side) for side in sides]
-    jobs = _shared(jobs, deadline)
+    jobs = jobs_of(replace(request, budget=None), sides, deadline)
     group = f"{platform.node()}-{uuid.uuid4().hex[:12]}"
     rounds = _AllTurns(jobs[0].cases, RoundLimits(1, MOST_ROUNDS), jobs[0].options.precision, seed=group)
     turns: list[Turns] = []
@@ -182,60 +177,6 @@ def compared(
         for one in turns:
             one.writer.close()
     return [RunFile.read(one.writer.path) for one in turns]
-
-
-def _job(request: Request, side: Side) -> Job:
-    """Return the job of a side. Raises LinkscopeError where its engine has not loaded what was asked for."""
-    launching = replace(request.launching, settings=side.variables)
-    if request.machine is None:
-        engine = choose_engine(request.engine, side.variables)
-        check_loaded(side, engine.command, engine.description)
-        mpiexec = mpiexec_of(side, engine.description)
-        if mpiexec is not None and not launching.is_asked_for:
-            launching = replace(launching, launcher_command=shlex.quote(mpiexec))
-    job = prepare(replace(request, launching=launching))
-    names = {name for name, _ in side.variables}
-    for case in job.cases:
-        for name in sorted(names & case.environment.keys()):
-            raise problem("ab.set-by-suite", name=name, test=f"{case.case.get('suite')}/{case.case.get('name')}")
-    return job
-
-
-def _shared(jobs: Sequence[Job], deadline: float) -> list[Job]:
-    """Return the jobs with the same cases, each sampled for so long that the first rounds of all sides fit; cases that
-    do not fit are left out. Raises LinkscopeError where the sides have not the same cases."""
-    ids = set(jobs[0].ids)
-    if any(set(job.ids) != ids for job in jobs):
-        raise problem("ab.other-cases", sides=len(jobs))
-    first = jobs[0]
-    if first.node.modelled:
-        limits_of = RoundLimits(1, 1)
-        return [replace(job, rounds=limits_of) for job in jobs]
-    turn_s = _FIRST_SHARE * (deadline - time.monotonic()) / (len(jobs) * FEWEST_ROUNDS)
-    known = costs.known(costs.kept_at(first.node.name, first.backend)).times(first.crowd)
-    runnable = [one.case for one in first.cases if all(_planned(job, one.id).skip is None for job in jobs)]
-    _, out = fit(runnable, turn_s, 1, known)
-    if runnable and len(out) == len(runnable):
-        raise problem("ab.short-budget", seconds=math.ceil(deadline - time.monotonic()))
-    rounds = RoundLimits(FEWEST_ROUNDS, MOST_ROUNDS)
-    found = []
-    for job in jobs:
-        kept = [replace(one, skip=_NO_TIME, left_out=True) if one.id in out else one for one in job.cases]
-        fits = fitted(kept, first.options.precision, rounds, known, turn_s * FEWEST_ROUNDS)
-        said = [sentence(note("ab.left-out", cases=len(runnable), left_out=len(out)))] if out else []
-        spread = RoundLimits(1, MOST_ROUNDS)
-        notes = (*job.notes, *said)
-        found.append(
-            replace(job, cases=fits.cases, options=fits.options, rounds=spread, deadline=deadline, notes=notes)
-        )
-    return found
-
-
-_NO_TIME = "the budget is too short"
-
-
-def _planned(job: Job, case_id: str) -> PlannedCase:
-    return next(one for one in job.cases if one.id == case_id)
 
 
 def _turns(
@@ -285,8 +226,8 @@ def _measure(
     """Take turns until all is known or the time is used up. Raises InterruptedRunError where a turn was cut short."""
     order = random.Random(group)
     sides = list(comparison.turns)
-    everywhere = {case.id for case in comparison.cases if all(_planned(one.job, case.id).skip is None for one in sides)}
-    comparison.cases = [case for case in comparison.cases if case.id in everywhere]
+    skipped = {case.id for one in sides for case in one.job.cases if case.skip is not None}
+    comparison.cases = [case for case in comparison.cases if case.id not in skipped]
     while (cases := _wanted(comparison, narrowing)) and comparison.round < MOST_ROUNDS:
         number = comparison.round
         if number % 2 == 0:
@@ -348,7 +289,7 @@ def _leave_out_rest(turns: Turns, comparison: Comparison) -> None:
     """Say of every planned case without a row that there was no time for it."""
     for case in turns.job.cases:
         if case.skip is None and case.id not in comparison.took_s:
-            row = outcome(case.case, "skipped", _NO_TIME, turns.job.backend)
+            row = outcome(case.case, "skipped", NO_TIME, turns.job.backend)
             turns.writer.append({**row, "left_out": True})
 
 

@@ -13,7 +13,9 @@ from typing import Any
 from linkscope.errors import LinkscopeError
 from linkscope.launch.engines import PROGRAM_VARIABLE, surroundings
 from linkscope.launch.launcher.launch_options import MPI_VARIABLE
+from linkscope.machine.traits import memory_traits, method_traits
 from linkscope.messages.catalog import problem
+from linkscope.plan.flows import ends_of
 
 Json = dict[str, Any]
 
@@ -21,8 +23,8 @@ AS_IS = "as-is"
 """The setting of a side that changes nothing."""
 XCCL_VARIABLE = "LINKSCOPE_XCCL"
 """The library of NCCL or RCCL that engines load, instead of looking for one."""
-_MPI, _TORCH = "mpi", "torch"
-_VARIABLES = {"nccl": XCCL_VARIABLE, "rccl": XCCL_VARIABLE, _MPI: MPI_VARIABLE, _TORCH: PROGRAM_VARIABLE}
+_MPI, TORCH = "mpi", "torch"
+_VARIABLES = {"nccl": XCCL_VARIABLE, "rccl": XCCL_VARIABLE, _MPI: MPI_VARIABLE, TORCH: PROGRAM_VARIABLE}
 _LOADED = {"nccl": "nccl library", "rccl": "rccl library", _MPI: "MPI library"}
 """By kind of library, the name under which an engine says which file it has loaded (versions of its description)."""
 _OWN = ("LINKSCOPE_CONTROL", "LINKSCOPE_TOKEN", "LINKSCOPE_RANK", "LINKSCOPE_KNOWN_HOSTS", "LINKSCOPE_ENGINE_DIR")
@@ -53,6 +55,15 @@ def mpiexec_of(side: Side, description: Mapping[str, Any]) -> str | None:
     return str(program) if program is not None and os.access(program, os.X_OK) else None
 
 
+def uses(case: Json, kinds: Sequence[str]) -> bool:
+    """Return whether a case calls a library of these kinds, or lies in memory of its allocator."""
+    traits = [method_traits(case, flow["method"]) for flow in case["flows"]]
+    by_kind = {_MPI: any(one.by_mpi for one in traits), TORCH: any(one.by_python for one in traits)}
+    ends = [end for flow in case["flows"] for end in ends_of(flow)]
+    by_xccl = any(one.by_xccl for one in traits) or any(memory_traits(case, end["memory"]).by_library for end in ends)
+    return any(by_kind.get(kind, by_xccl) for kind in kinds)
+
+
 def side_of(name: str, words: Sequence[str], scratch: Path) -> Side:
     """Return the side that ``words`` ask for: NAME=VALUE, nccl=FILE, rccl=FILE, mpi=FILE, torch=PYTHON, or as-is.
 
@@ -81,15 +92,15 @@ def side_of(name: str, words: Sequence[str], scratch: Path) -> Side:
                 if "/" in one and not Path(one).is_file():
                     raise problem("ab.no-file", side=name, word=word)
         variables[key] = value
-    if _TORCH in files:
+    if TORCH in files:
         variables.setdefault("PYTHONPATH", os.pathsep.join(_findable(scratch)))
     return Side(name, tuple(words), tuple(variables.items()), tuple(files.items()))
 
 
 def _file(name: str, word: str, value: str, kind: str) -> Path:
     path = Path(value).absolute()
-    if not path.is_file() or (kind == _TORCH and not os.access(path, os.X_OK)):
-        raise problem("ab.no-program" if kind == _TORCH else "ab.no-file", side=name, word=word)
+    if not path.is_file() or (kind == TORCH and not os.access(path, os.X_OK)):
+        raise problem("ab.no-program" if kind == TORCH else "ab.no-file", side=name, word=word)
     return path
 
 
@@ -108,7 +119,7 @@ def check_loaded(side: Side, command: Sequence[str], description: Mapping[str, A
     library of the side. ``command``: what starts the engine."""
     versions: Mapping[str, str] = description.get("versions", {})
     for kind, path in side.files:
-        if kind == _TORCH:
+        if kind == TORCH:
             if "PyTorch" not in versions:
                 raise problem("ab.no-torch", side=side.name, path=str(path))
             continue
