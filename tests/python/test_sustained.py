@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import random
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace
@@ -11,6 +12,7 @@ from typing import Any
 from xml.sax.saxutils import unescape
 
 import planted_faults as planted
+import polars
 import pytest
 from launching import Bench, bench
 from test_patterns import flows, lay
@@ -18,6 +20,7 @@ from test_patterns import flows, lay
 from linkscope.answers.answer import Answer, Outcome
 from linkscope.answers.questions import ask
 from linkscope.errors import LinkscopeError
+from linkscope.figures.run import Run
 from linkscope.launch.job import Request, prepare
 from linkscope.launch.run import run as measure
 from linkscope.messages.finding import Level
@@ -129,6 +132,21 @@ def test_a_gpu_whose_paths_are_all_slow_is_named(end: slice, scope: str, measure
     assert errors(answer) == [("sustained.slow-device", f"gpu:2 {scope}")]
 
 
+def with_noise(run: RunFile, deviation: float, seed: int) -> Run:
+    """With every flow's rate off by as much as normal noise."""
+    draw, found = random.Random(seed), Run(run)
+    values = [value * (1 + draw.gauss(0, deviation)) for value in found.results["value"]]
+    vars(found)["results"] = found.results.with_columns(polars.Series("value", values))
+    return found
+
+
+def test_noise_is_no_alarm_and_hides_little(measured: RunFile) -> None:
+    slow = slowed(measured, lambda flow: planted.copied(flow, "gpu:1", "gpu:3"), 0.9)
+    for seed in range(3):
+        assert errors(ask("check", with_noise(measured, 0.06, seed))) == []
+        assert errors(ask("check", with_noise(slow, 0.02, seed))) == [("sustained.slow-path", "gpu:1>gpu:3")]
+
+
 def test_a_little_slower_is_not_slow(measured: RunFile) -> None:
     answer = ask("check", slowed(measured, lambda flow: planted.copied(flow, "gpu:1", "gpu:3"), 0.97))
     assert answer.outcome is Outcome.HOLDS
@@ -137,6 +155,8 @@ def test_a_little_slower_is_not_slow(measured: RunFile) -> None:
 def test_what_slows_down_with_time_is_named(measured: RunFile) -> None:
     late = ask("check", slowed(measured, lambda flow: "gpu:1" in planted.ends(flow), 0.9, since=0.6))
     assert errors(late) == [("sustained.drop-device", "gpu:1 of")]
+    kernels = slowed(measured, lambda flow: flow["method"] == "kernel-copy", 0.7, since=0.6)
+    assert {one.code for one in ask("check", kernels).at(Level.ERROR)} <= {"sustained.drop-path", "sustained.drop-all"}
     assert {one.code for one in ask("check", slowed(measured, lambda flow: True, 0.9, since=0.6)).at(Level.ERROR)} == {
         "sustained.drop-all"
     }
@@ -160,6 +180,10 @@ def test_of_two_gpus_each_direction_is_compared_with_the_other(tmp_path: Path) -
     assert all(render(answer, form) for form in FORMS)
     dropped = ask("check", slowed(run, lambda flow: True, 0.9, since=0.6))
     assert errors(dropped) == [("sustained.drop-all", "")]
+    kernels = slowed(
+        run, lambda flow: flow["method"] == "kernel-copy" and planted.ends(flow)[0] == "gpu:1", 0.7, since=0.6
+    )
+    assert errors(ask("check", kernels)) == [("sustained.drop-path", "gpu:1>gpu:0")]
 
 
 def test_too_few_permutations_are_no_verdict(measured: RunFile, tmp_path: Path) -> None:

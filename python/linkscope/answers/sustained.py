@@ -1,7 +1,8 @@
 """Sustained: which paths are slow under load, by a run of random permutations (suites/sustained.yaml).
 
 A path is compared with alike ones (of the same kind of link, in the same permutation, so that nothing that changes with
-time counts) and with itself: its last third with its first. Medians over permutations hold out against bad partners.
+time counts) and with itself: its last third with its first. Medians over permutations hold out against bad partners;
+what scatters from one permutation to the next must be beyond the limit with ``SURE`` standard errors.
 """
 
 from __future__ import annotations
@@ -23,7 +24,11 @@ FEWEST = 3
 """Permutations with a path, overall and in each third that is compared, from which it is judged."""
 FEWEST_OF_PATTERN = 6
 """Permutations of one pattern, from which a path is also judged in that pattern alone."""
+SURE = 3.5
+"""Standard errors: many paths are judged at once."""
 SHOWN = 8
+_ERROR_OF_MEDIAN = 1.25 * 1.4826
+"""Standard error of a median of one value, in median deviations of normal noise."""
 _ALIKE = ("row", "method", "tier")
 _EVERY = "all"
 """In the place of a pattern: all of them."""
@@ -87,12 +92,11 @@ def _judged(lines: polars.DataFrame, alone: polars.DataFrame) -> polars.DataFram
     median of alike paths."""
     compared = _with_peers(lines, "id").with_columns((polars.col("value") / polars.col("peers")).alias("ratio"))
     compared = compared.join(_alone(alone), on=("path", "method"), how="left", maintain_order="left")
-    every = compared.with_columns(polars.lit(_EVERY).alias("row"))
     found = (
-        polars.concat([every, compared])
+        _with_noise(compared, "path")
         .group_by("path", "row", maintain_order=True)
         .agg(
-            polars.col("value", "peers", "ratio", "alone", "alone_behind").median(),
+            polars.col("value", "peers", "ratio", "alone", "alone_behind", "noise").median(),
             (polars.col("ratio") < 1 - MOST_BEHIND).sum().alias("slow_in"),
             polars.col("ratio").count().alias("permutations"),
         )
@@ -100,7 +104,8 @@ def _judged(lines: polars.DataFrame, alone: polars.DataFrame) -> polars.DataFram
     )
     least = polars.when(polars.col("row") == _EVERY).then(FEWEST).otherwise(FEWEST_OF_PATTERN)
     known = polars.col("permutations") >= least
-    fails = (polars.col("ratio") < 1 - MOST_BEHIND) & (2 * polars.col("slow_in") > polars.col("permutations"))
+    surely = polars.col("ratio") + SURE * polars.col("noise") / polars.col("permutations").sqrt()
+    fails = (surely < 1 - MOST_BEHIND) & (2 * polars.col("slow_in") > polars.col("permutations"))
     words = {one: polars.lit(one.value) for one in Outcome}
     verdict = polars.when(fails).then(words[Outcome.FAILS]).otherwise(words[Outcome.HOLDS])
     mixed = polars.when(polars.col("row") == _EVERY).then(polars.col("ratio") * polars.col("peers"))
@@ -114,6 +119,14 @@ def _judged(lines: polars.DataFrame, alone: polars.DataFrame) -> polars.DataFram
         polars.format("sustained/{}", "row").alias("id"),
         polars.col("path").str.replace(">", "|", literal=True).alias("place"),
     ).sort("behind", descending=True, nulls_last=True, maintain_order=True)
+
+
+def _with_noise(lines: polars.DataFrame, *same: str) -> polars.DataFrame:
+    """Return the lines of each pattern and once more of all together, with the standard error that one ratio gives its
+    median as ``noise``: by how much ratios of the ``same`` differ."""
+    both = polars.concat([lines.with_columns(polars.lit(_EVERY).alias("row")), lines])
+    off = (polars.col("ratio") - polars.col("ratio").median().over("row", *same)).abs()
+    return both.with_columns((off.median().over("row") * _ERROR_OF_MEDIAN).alias("noise"))
 
 
 def _with_peers(lines: polars.DataFrame, *within: str) -> polars.DataFrame:
@@ -133,25 +146,27 @@ def _alone(alone: polars.DataFrame) -> polars.DataFrame:
 
 
 def _late(lines: polars.DataFrame) -> polars.DataFrame:
-    """Return by path how much slower its last third is than its first; 0 where these overlap."""
+    """Return by path how much slower its last third is than its first, in the pattern that shows it most or over all of
+    them; 0 where noise may have made it."""
     ratio = polars.col("value") / polars.col("value").median().over(*_ALIKE)
     third = 3 * polars.col("turn") // (polars.col("turn").max() + 1)
     timed = lines.with_columns(ratio.alias("ratio"), third.alias("third"))
+    timed = _with_noise(timed, "path", "third")
     ends = [timed.filter(polars.col("third") == number) for number in (0, 2)]
     first, last = (
-        one.group_by("path", maintain_order=True).agg(
-            polars.col("ratio").median().alias("middle"),
-            polars.col("ratio").quantile(0.25).alias("lower"),
-            polars.col("ratio").quantile(0.75).alias("upper"),
+        one.group_by("path", "row", maintain_order=True).agg(
+            polars.col("ratio", "noise").median(),
             polars.len().alias("count"),
         )
         for one in ends
     )
-    both = first.join(last, on="path", suffix="_late", maintain_order="left")
-    both = both.filter(polars.min_horizontal("count", "count_late") >= FEWEST)
-    apart = polars.col("upper_late") < polars.col("lower")
-    drop = 1 - polars.col("middle_late") / polars.col("middle")
-    return both.select("path", polars.when(apart).then(drop).otherwise(0.0).alias("drop"))
+    both = first.join(last, on=("path", "row"), suffix="_late", maintain_order="left")
+    least = polars.when(polars.col("row") == _EVERY).then(FEWEST).otherwise(FEWEST + 1)
+    both = both.filter(polars.min_horizontal("count", "count_late") >= least)
+    off = SURE * polars.col("noise") * (1 / polars.col("count") + 1 / polars.col("count_late")).sqrt()
+    drop = 1 - polars.col("ratio_late") / polars.col("ratio")
+    known = both.select("path", polars.when(drop - off > MOST_BEHIND).then(drop).otherwise(0.0).alias("drop"))
+    return known.group_by("path", maintain_order=True).agg(polars.col("drop").max())
 
 
 def _behind(slow: polars.DataFrame, every: Collection[str]) -> Iterator[Finding]:
