@@ -160,6 +160,8 @@ def _checked(run: RunFile) -> None:
     assert as_form(found, full=True)
     ElementTree.fromstring(as_form(found, "junit"))
     assert "\x1b" not in as_form(found, "prometheus")
+    for form in ("json-line", "dcgm"):
+        json.loads(as_form(found, form))
     with contextlib.suppress(LinkscopeError):  # no figure that a limit could be of
         limits_of([Run.of(run), Run.of(run)], "2026-01-01").text()
     for name in formats.FORMATS:
