@@ -201,7 +201,8 @@ def test_a_preloaded_file_that_the_loader_ignores_is_an_error(
 def test_a_machine_model_compares_nothing(bench: Bench) -> None:
     words = ("--a", "as-is", "--b", "X=1", "--machine", "h200x4", "--sizes", "1M", "-k", "d2d")
     ended = bench.cli("ab", "default", *words, "-o", "out", "--json")
-    assert (ended.code, json.loads(ended.out)["headline"]["code"]) == (3, "ab.modelled")
+    found = json.loads(ended.out)
+    assert (ended.code, found["headline"]["code"], found["tables"]) == (3, "ab.modelled", {})
 
 
 def test_an_edge_is_looked_for_between_two_sizes() -> None:
@@ -259,7 +260,12 @@ def test_a_slow_library_is_found_by_a_real_engine(
     if compiler is None:
         pytest.skip("there is no C compiler")
     use_built_engines(monkeypatch)
-    for module in ("launch.ab", "launch.ab_jobs", "launch.ab_narrow", "statistics.paired"):  # the change is large, and the test short
+    for module in (
+        "launch.ab",
+        "launch.ab_jobs",
+        "launch.ab_narrow",
+        "statistics.paired",
+    ):  # the change is large, and the test short
         monkeypatch.setattr(f"linkscope.{module}.FEWEST_ROUNDS", 4)
     monkeypatch.setattr("linkscope.launch.ab._CONFIRMED_ROUNDS", 4)
     Path("slow.c").write_text(SLOW_MEMCPY)

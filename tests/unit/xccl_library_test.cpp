@@ -37,6 +37,7 @@ TEST_F(XcclLibraryTest, TakesTheOneThatIsNamed) {
   const XcclLibrary library(at(FAKE_XCCL));
   EXPECT_EQ(library.problem(), "");
   EXPECT_EQ(library.version(), "2.28.9");
+  EXPECT_EQ(library.file(), FAKE_XCCL);
   EXPECT_NE(library.api().all_reduce, nullptr);
   EXPECT_EQ(library.api().all_to_all, nullptr) << "older libraries have none: sends and receives then";
 }

@@ -70,7 +70,11 @@ def answer(base: Run, *others: Run, alpha: float = ALPHA, threshold: float = THR
     level = Level.ERROR if outcome is Outcome.FAILS else Level.NOTE
     spoilers, repeated = ([one for one in some if one.code not in _OF_ROUNDS] for some in findings_of(heads))
     missing = sum(head.missing for head in heads)
-    block = [*_settings(runs, names), *(side.counts(threshold) for side in sides), *rest[:_FEW_RULES]]
+    block = [
+        *_settings(runs, names),
+        *(side.counts(threshold) for side in sides if not side.modelled),
+        *rest[:_FEW_RULES],
+    ]
     return Answer(
         "ab",
         heads,
@@ -167,7 +171,9 @@ class _Beside:
                 yield Finding("ab.lost", Level.NOTE, facts, results=tuple(ids))
 
     def tables(self, base: str) -> Iterator[Table]:
-        """Yield the results that differ or are unclear, then all."""
+        """Yield the results that differ or are unclear, then all; none of a machine model."""
+        if self.modelled:
+            return
         values = (
             Column("base", Kind.VALUE, head=base.upper()),
             Column("other", Kind.VALUE, head=self.name.upper()),
