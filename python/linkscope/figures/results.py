@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator, Sequence
 from statistics import median
 from typing import Any
@@ -98,7 +99,8 @@ def _values(row: Row, part: KindResult) -> tuple[Any, ...]:
     replicates, of_samples = [one.stats.median * one.factor for one in each], _of_samples(each)
     modes = process_modes(replicates, of_samples or 0.0, part.fewest_of_two_speeds)
     if modes is not None:
-        bounds, rate, times = _at_modes(modes, value.rate, bounds, rate, times)
+        beyond = math.hypot(row.noise or row.usual.margin, of_samples or 0.0)
+        bounds, rate, times = _at_modes(modes, math.exp(beyond), value.rate, bounds, rate, times)
     return (
         *(RATE if value.rate else TIME, value.stats.n, len(row.measured), *bounds, *rate, *times),
         *(replicates, of_samples, *_of_modes(modes)),
@@ -110,9 +112,10 @@ def _of_modes(modes: ProcessModes | None) -> tuple[list[float] | None, list[int]
     return (None, None) if modes is None else ([modes.low, modes.high], [modes.in_low, modes.in_high])
 
 
-def _at_modes(modes: ProcessModes, rates: bool, *found: Bounds) -> list[Bounds]:
+def _at_modes(modes: ProcessModes, beyond: float, rates: bool, *found: Bounds) -> list[Bounds]:
     """Return value, rate and time of a result with two speeds: at the one that most processes have, or at the slower,
-    with intervals that reach from one to the other."""
+    with intervals that reach from one to the other and by the factor ``beyond`` further: another run has one of them.
+    """
     value = found[0][0]
     usual = value if modes.in_low != modes.in_high else modes.low if rates else modes.high
     moved = [one / value for one in (usual, modes.low, modes.high)]
@@ -120,7 +123,7 @@ def _at_modes(modes: ProcessModes, rates: bool, *found: Bounds) -> list[Bounds]:
     return [
         bounds
         if (median := bounds[0]) is None
-        else (median * shares[of][0], min(bounds[1], median * shares[of][1]), max(bounds[2], median * shares[of][2]))
+        else (median * shares[of][0], median * shares[of][1] / beyond, median * shares[of][2] * beyond)
         for of, bounds in zip((rates, True, False), found, strict=True)
     ]
 
