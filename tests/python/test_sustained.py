@@ -257,5 +257,11 @@ def test_wrong_words_are_refused(words: tuple[str, ...], bench: Bench) -> None:
 
 def test_nodes_without_gpus_copy_between_numa_nodes() -> None:
     assert not any(one.case["name"].startswith("host") for one in prepare(replace(MINUTE, machine="frontier")).cases)
-    cases = prepare(replace(MINUTE, machine="frontier", devices="numa:0-1")).cases  # which the model has no data for
-    assert {one.case["name"] for one in cases} == {"host", "host-ring", "host-pairs"}
+    with pytest.raises(LinkscopeError, match="memcpy"):  # which the model has no data for
+        prepare(replace(MINUTE, machine="frontier", devices="numa:0-1"))
+
+
+def test_a_node_with_one_gpu_is_refused(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("FAKE_GPUS", "1")
+    ended = bench.cli("check", "--sustained", "10s")
+    assert (ended.code, "two GPUs" in ended.complaint) == (2, True)

@@ -285,9 +285,9 @@ def prepare(request: Request, measured: frozenset[str] = frozenset()) -> Job:
     planned = planned if request.keyword is None else picked(planned, request.keyword, suites)
     if not described:
         planned = startable(planned, request.launching, engine)
-    if workload is not None and all(one.skip is not None for one in planned):
+    if (workload is not None or request.sustained) and all(one.skip is not None for one in planned):
         reasons = dict.fromkeys(str(one.skip) for one in planned)
-        raise LinkscopeError(f"nothing of {workload.application} can run on {node.name}: {'; '.join(reasons)}")
+        raise LinkscopeError(f"nothing of {request.suites[0]} can run on {node.name}: {'; '.join(reasons)}")
     rounds = parse_rounds(request.rounds) if request.rounds else DEFAULT_ROUNDS
     once = not described and _once()
     if described or once or request.sustained:
