@@ -3,19 +3,26 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
+import signal
 import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 import recorded
 from interleaved import ask, claims, heavy, quiet, sides, two_speeds
-from launching import Bench, bench, real_engine, use_built_engines
+from launching import Bench, add_engine, bench, real_engine, use_built_engines
 
 from linkscope.answers.compare import compare
+from linkscope.errors import LinkscopeError
 from linkscope.figures.run import Run
 from linkscope.launch import ab_narrow
+from linkscope.launch.ab_sides import check_loaded, side_of
+from linkscope.launch.job import Request
+from linkscope.launch.launcher.launch_options import LaunchOptions
 from linkscope.plan.planned_case import PlannedCase
 from linkscope.results.run_file import RunFile
 
@@ -121,9 +128,6 @@ def test_a_case_that_fails_under_one_side_is_told(bench: Bench) -> None:
 def test_what_was_measured_before_an_interruption_can_be_compared(
     bench: Bench, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    import os
-    import signal
-
     from linkscope.launch import ab
 
     def stop_later(comparison: Any, narrowing: Any, original: Any = ab._wanted) -> Any:
@@ -196,6 +200,32 @@ def test_a_preloaded_file_that_the_loader_ignores_is_an_error(
     ended = bench.cli("ab", bench.suite, "--a", "as-is", "--b", f"LD_PRELOAD={Path('text.so').absolute()}", "-o", "out")
     assert ended.code == 2
     assert "text.so" in ended.complaint
+
+
+def test_sides_with_other_engines_are_an_error(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    add_engine(bench.engines, "cuda")
+    monkeypatch.setattr("linkscope.launch.engines._driver_present", lambda name: False)
+    ended = bench.cli("ab", bench.suite, "--a", "as-is", "--b", "FAKE_GPUS=2", "-o", "out")
+    assert ended.code == 2
+    assert "cuda" in ended.complaint
+
+
+def test_another_python_finds_linkscope_and_nothing_else_of_this_one(tmp_path: Path) -> None:
+    side = side_of("b", [f"torch={sys.executable}"], tmp_path)
+    variables = dict(side.variables)
+    assert variables["LINKSCOPE_PYTHON_PROGRAM"] == sys.executable
+    first = Path(variables["PYTHONPATH"].split(os.pathsep)[0])
+    assert [one.name for one in first.iterdir()] == ["linkscope"]
+    assert (first / "linkscope" / "torch_child" / "__main__.py").is_file()
+    with pytest.raises(LinkscopeError, match="PyTorch"):
+        check_loaded(side, (), {"versions": {"Python": "3.12"}})
+
+
+def test_settings_reach_the_processes_and_no_file_brings_them_back() -> None:
+    options = LaunchOptions(settings=(("X", "1"),))
+    assert options.variables({}) == {"X": "1"}
+    assert "settings" not in Request().to_json()["launching"]
+    assert Request.from_json(Request(launching=options).to_json()).launching == options
 
 
 def test_a_machine_model_compares_nothing(bench: Bench) -> None:

@@ -220,7 +220,7 @@ def _by_round(run: Run) -> dict[Key, dict[int, float]]:
     columns = (*_KEY, "unit", "replicate_values")
     for case_id, place, figure, unit, values in run.results.select(columns).iter_rows():
         rounds = [row.replicate for row in run.rows[case_id].measured]
-        if values is None or len(values) != len(rounds) or min(values) <= 0:
+        if not values or len(values) != len(rounds) or min(values) <= 0:
             continue
         sign = 1.0 if unit == RATE else -1.0
         found[case_id, place, figure] = {
@@ -264,7 +264,8 @@ def _verdict(
     rounds = max((line["rounds"] for line in lines), default=0)
     if rounds < FEWEST_ROUNDS:
         return Outcome.UNCLEAR, note("ab.few-rounds", rounds=rounds, needed=FEWEST_ROUNDS)
-    return Outcome.UNCLEAR, note("ab.inconclusive", **facts)
+    widths = [(line["speed_high"] - line["speed_low"]) / 2 for line in lines if line["margin"] is not None]
+    return Outcome.UNCLEAR, note("ab.inconclusive", width=median(widths), **facts)
 
 
 def _said(run: Run) -> Json:

@@ -63,7 +63,10 @@ def _affected(jobs: Sequence[Job], sides: Sequence[Side]) -> list[Job]:
 
 def _shared(jobs: Sequence[Job], deadline: float) -> list[Job]:
     """Return the jobs with the same cases, each sampled for so long that the first rounds of all sides fit; cases that
-    do not fit are left out. Raises LinkscopeError where the sides have not the same cases."""
+    do not fit are left out. Raises LinkscopeError where the sides have not the same engine and cases."""
+    engines = sorted({job.engine.name for job in jobs})
+    if len(engines) > 1:
+        raise problem("ab.other-engines", engines=engines)
     ids = set(jobs[0].ids)
     if any(set(job.ids) != ids for job in jobs):
         raise problem("ab.other-cases", sides=len(jobs))
