@@ -75,3 +75,6 @@ def test_two_causes_are_two_rules_and_single_results_have_nothing_in_common() ->
 def test_where_all_differ_what_all_share_is_told() -> None:
     (rule,) = _found(_grid(), lambda line: True)
     assert _words(rule) == {"method": "xccl-collective"}
+    (rule,) = _found([*_grid(), _line(movement="gpu>gpu", method="kernel-copy")], lambda line: True)
+    assert _words(rule) == {"all": ""}
+    assert rule.words[0].text("NCCL") == "all results"

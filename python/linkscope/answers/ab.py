@@ -124,7 +124,8 @@ class _Beside:
                 yield self._finding(rule, verdict, base)
 
     def _finding(self, rule: Rule, verdict: str, base: str) -> Finding:
-        change, low, high = (abs(one) for one in self._together(rule))
+        sign = -1 if verdict == LOWER else 1
+        change, low, high = (sign * one for one in self._together(rule))
         words = {word.name: word.value for word in rule.words}
         facts = {"side": self.name.upper(), "beside": base.upper(), "change": change, "total": len(self.lines)}
         facts |= {"interval": tuple(sorted((low, high))), "count": len(rule.lines), "alike": rule.alike}

@@ -26,7 +26,7 @@ _ALWAYS = ("movement", "method")
 """Columns that name results, and are told where all of a rule's results agree, whether or not others do."""
 _DEFAULTS = {"type": "float32", "registered": "no", "in_place": "no"}
 """Of parameters that some lines name and others leave as they are."""
-_FROM, _UP_TO = "from", "up-to"
+_FROM, _UP_TO, _ALL = "from", "up-to", "all"
 _LEAST_GAIN = 1e-9
 
 
@@ -47,7 +47,7 @@ class Word:
             return method_name(self.value, library)
         if self.name in ("movement", "path"):
             return written(str(self.value), "path")
-        if self.name in _COLUMNS:
+        if self.name in (*_COLUMNS, _ALL):
             return named("shared", f"{self.name}/{self.value}")
         return f"{self.name}={self.value}"
 
@@ -93,7 +93,8 @@ def _rule(left: Sequence[Line], alike: Sequence[Line]) -> Rule:
         if -score <= best + _LEAST_GAIN:
             break
         words, best, inside, outside = [*words, word], -score, kept, against
-    return Rule(tuple(_told(words, inside)), tuple(inside), len(outside))
+    told = tuple(_told(words, inside)) or (() if alike else (Word(_ALL, ""),))
+    return Rule(told, tuple(inside), len(outside))
 
 
 def _told(words: Sequence[Word], inside: Sequence[Line]) -> Iterator[Word]:

@@ -136,7 +136,7 @@ def _why(kind: str, description: Mapping[str, Any]) -> str:
     trait = "by_mpi" if kind == _MPI else "by_xccl"
     for one in description.get("methods", ()):
         if one.get("traits", {}).get(trait):
-            return str(one.get("reason", "the engine does not say why"))
+            return str(one.get("reason", "it does not say which file it loads: build it anew"))
     return f"this engine has no {kind.upper()}"
 
 
