@@ -91,6 +91,7 @@ def describe() -> None:
     catalog = {"available": True, "summary": "fake"}
     devices = [{"id": "numa:0", "name": "CPU", "memory_bytes": 1 << 34, "cpus": [0]}]
     methods: list[dict[str, Any]] = [{"name": name, **catalog} for name in ("memcpy", "mpi")]
+    methods[1]["parameters"] = dict.fromkeys(("call", "window", "staging"), "fake")
     if "FAKE_NO_MPI" in os.environ and "LINKSCOPE_MPI" not in os.environ:
         methods[1] |= {"available": False, "reason": "no MPI library"}
     memories = [{"name": name, **catalog} for name in ("pageable", "pinned")]

@@ -9,11 +9,13 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from launching import statuses
 from multi_run import IDS, ROOT, MultiRun, command_of, wait_until
 from private_slurm import CPUS, PrivateSlurm, missing
 
 HOST = socket.gethostname()
 STEPS = ("srun", "slurmstepd")
+PAGE = ROOT / "docs" / "processes.md"
 
 
 @pytest.fixture(scope="module")
@@ -112,6 +114,26 @@ def test_a_batch_script_with_fewer_cpus_than_processes_runs_its_step(multi_run: 
     wait_until(slurm.has_no_jobs)
     assert multi_run.statuses == dict.fromkeys(IDS, "ok"), Path("job.out").read_text()
     assert [group["launcher"] for group in multi_run.groups] == ["srun"]
+
+
+def test_the_script_of_the_page_runs_as_it_stands(multi_run: MultiRun, slurm: PrivateSlurm) -> None:
+    """Its environment is that of a user who installed linkscope in ~/linkscope-env."""
+    (script,) = re.findall(r"^```\n(#!/bin/bash\n#SBATCH.*?)^```", PAGE.read_text(), re.DOTALL | re.MULTILINE)
+    home = multi_run.bench.folder / "home"
+    programs = home / "linkscope-env" / "bin"
+    programs.mkdir(parents=True)
+    (programs / "activate").write_text(f"export PATH={programs}:$PATH PYTHONPATH={ROOT / 'python'}\n")
+    (programs / "linkscope").write_text(f'#!/bin/sh\nexec {sys.executable} -m linkscope "$@"\n')
+    (programs / "linkscope").chmod(0o755)
+    multi_run.monkeypatch.setenv("HOME", str(home))
+    multi_run.monkeypatch.chdir(home)
+    Path("linkscope.sbatch").write_text(script)
+    job = slurm.ask("sbatch", "--parsable", "linkscope.sbatch").strip()
+    wait_until(slurm.has_no_jobs)
+    assert Path(f"{job}.jsonl").exists(), Path(f"slurm-{job}.out").read_text()
+    found = multi_run.bench.records(Path(f"{job}.jsonl"))
+    assert "ok" in statuses(found).values()
+    assert {record["launcher"] for record in found if record.get("when") == "joined"} == {"srun"}
 
 
 def test_a_step_starts_beside_the_step_that_it_is_started_from(multi_run: MultiRun, slurm: PrivateSlurm) -> None:

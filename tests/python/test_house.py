@@ -29,6 +29,7 @@ TREES = ("engine", "python", "tools", "tests", "bench")
 OPEN_ENDS = re.compile(r"\b(TODO|FIXME|XXX|HACK)\b")
 PLAIN_NAME = re.compile(r"[a-z][a-z0-9-]*")
 """What no file and no placeholder is called."""
+TYPED = re.compile(r"(?:(?:[A-Z_]+=\S+|exec|srun|mpiexec) (?:.*\s)?)?(?:\S*/)?(linkscope [a-z].*)")
 QUOTED_PATH = re.compile(r"`((?:bench|docs|engine|machines|python|schema|tests|tools)/[\w./-]+)`")
 
 
@@ -89,13 +90,16 @@ def test_documents_name_files_that_exist(document: Path) -> None:
 
 
 def documented_commands() -> list[str]:
-    """Every `linkscope COMMAND ...` in code spans and blocks of the documents, without comments."""
+    """Return every `linkscope COMMAND ...` in code spans and blocks of the documents, without comments and without
+    what starts it (a variable, exec, srun, mpiexec)."""
     found = set()
     for document in DOCUMENTS:
         text = document.read_text()
-        blocks = re.findall(r"^```\n(.*?)^```", text, re.DOTALL | re.MULTILINE)
-        lines = [line for block in blocks for line in block.splitlines()] + re.findall(r"`([^`\n]+)`", text)
-        found |= {line.split("#")[0].strip() for line in lines if re.match(r"(\.venv/bin/)?linkscope [a-z]", line)}
+        blocks = re.findall(r"^```(?:bash)?\n(.*?)^```", text, re.DOTALL | re.MULTILINE)
+        lines = [line for block in blocks for line in block.replace("\\\n", "").splitlines()]
+        lines += re.findall(r"`([^`\n]+)`", text)
+        typed = (TYPED.match(line.split("#")[0]) for line in lines)
+        found |= {match[1].strip() for match in typed if match is not None}
     return sorted(found)
 
 
