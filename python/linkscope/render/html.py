@@ -71,8 +71,9 @@ def _environment() -> Environment:
 
 
 def _unbroken(text: str) -> Markup:
-    """Return a text that is never broken within a size, an arrow or a word with a hyphen."""
-    return Markup(_WORDS.sub(r'<span class="unbroken">\g<0></span>', str(escape(text))))
+    """Return a text that is never broken within a size, an arrow or a word with a hyphen; two speeds may be."""
+    whole = _WORDS.sub(r'<span class="unbroken">\g<0></span>', str(escape(text)))
+    return Markup(f'<span class="speeds">{whole}</span>' if "), " in text else whole)
 
 
 def tone(answer: Answer) -> str:
