@@ -6,7 +6,7 @@ from collections import Counter
 from itertools import product
 
 import pytest
-from tools.performance.particle_shape import RECORDED, shape
+from particle_shape import RECORDED, shape
 
 from linkscope.errors import LinkscopeError
 from linkscope.workload.particles import HEADER, PARTICLE, Grid, parse_grid, particles, rank_grid

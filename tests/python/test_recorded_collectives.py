@@ -17,7 +17,7 @@ from linkscope.results.run_file import RunFile
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
 
-from tools.performance.figures import Key, Recorded  # noqa: E402
+from tools.performance.recorded import Key, Recorded  # noqa: E402
 
 RUNS = ROOT / "tests" / "fixtures" / "runs"
 RECORDED = RUNS / "h200x4-direct.jsonl"

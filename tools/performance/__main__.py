@@ -1,8 +1,8 @@
-"""Performance: linkscope's figures beside those of other tools, with the target of each.
+"""Performance: linkscope's results beside those of other tools, with the target of each.
 
-    python tools/performance                    writes docs/performance.md anew
+    python tools/performance          writes docs/performance.md and the CSVs of recorded runs anew
 
-Figures come from the run files that figures.yaml names, and else from figures.yaml itself.
+comparisons.yaml says what is compared. The results come from bench/results and from the run files that it names.
 """
 
 from __future__ import annotations
@@ -14,12 +14,15 @@ HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
 sys.path[:0] = [str(ROOT), str(ROOT / "python")]
 
-from tools.performance.figures import Figures  # noqa: E402
+from tools.performance.figures import RESULTS, Figures  # noqa: E402
 from tools.performance.page import page  # noqa: E402
 
 
 def main() -> int:
-    (ROOT / "docs" / "performance.md").write_text(page(Figures.load()), encoding="utf-8")
+    figures = Figures.load()
+    for name, text in figures.made.items():
+        (RESULTS / name).write_text(text, encoding="utf-8")
+    (ROOT / "docs" / "performance.md").write_text(page(figures), encoding="utf-8")
     return 0
 
 

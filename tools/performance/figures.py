@@ -1,31 +1,56 @@
-"""The figures of docs/performance.md: figures.yaml, and the run files that it names."""
+"""Figures: the CSVs of bench/results, and the comparisons that comparisons.yaml makes of them."""
 
 from __future__ import annotations
 
+import re
 import statistics
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 import yaml
+from tools.performance.line import Line, csv_text, read_lines, written
+from tools.performance.recorded import recorded_lines
 
-from linkscope.documents.sizes import parse_size
-from linkscope.figures.collective import Collective
 from linkscope.results.run_file import RunFile
 
 ROOT = Path(__file__).resolve().parents[2]
-FILE = Path(__file__).with_name("figures.yaml")
+FILE = Path(__file__).with_name("comparisons.yaml")
+RESULTS = ROOT / "bench" / "results"
+COMPARISONS = "comparisons"
 Json = dict[str, Any]
 
 
 @dataclass(frozen=True)
-class Compared:
-    """One line of the comparison. ``figures``: a ratio to the peer for each case, or figures of ``unit``.
+class Origin:
+    """The first line of a CSV: ``libraries`` are those that took part."""
 
-    ``low`` and ``high`` enclose them; ``met`` is how many of how many reach the target, None without a target.
-    ``readme`` is what README.md calls it, "" if it does not stand there.
+    node: str
+    date: str
+    command: str
+    libraries: str = ""
+
+    @classmethod
+    def of(cls, text: str) -> Origin:
+        """Return what the first line of a CSV says."""
+        return cls(*text.split("\n", 1)[0].removeprefix("# ").split("; ", 3))
+
+    def __str__(self) -> str:
+        known = (self.node, self.date, self.command, self.libraries)
+        return "; ".join(one for one in known if one)
+
+    @property
+    def kind(self) -> str:
+        """Return the node without the letter that tells nodes of one kind apart."""
+        return re.split(r" \(|, | and ", self.node)[0]
+
+
+@dataclass(frozen=True)
+class Compared:
+    """One comparison. ``figures``: a ratio to the peer per case, or a result in ``unit``; ``low`` and ``high`` enclose
+    them. ``met``: how many of how many reach the target, None without a target. ``short``: its name in README.md.
     """
 
     peer: str
@@ -37,113 +62,117 @@ class Compared:
     target: Mapping[str, float]
     met: tuple[int, int] | None
     run: str
-    note: str
-    readme: str
+    reason: str
+    short: str
 
+    @property
+    def median(self) -> float | None:
+        """Return the median over the cases, None where only bounds of groups are known."""
+        return statistics.median(self.figures) if self.figures else None
 
-Key = tuple[str, str, int]
-"""Row and form ("direct graph"), kind and size of a collective."""
-
-
-@dataclass(frozen=True)
-class Recorded:
-    """Collectives of a run: the time of one call, and its bus bandwidth in GB/s."""
-
-    seconds: dict[Key, float]
-    bus: dict[Key, float]
-
-    @classmethod
-    def of(cls, run: RunFile) -> Recorded:
-        """Times are means of the members' medians."""
-        recorded = cls({}, {})
-        for row in run.with_status("ok"):
-            flow = row.case["flows"][0]
-            kind = flow["parameters"]["collective"]
-            key = (f"{row.case['name']} {flow['parameters']['form']}", kind, flow["bytes"])
-            seconds = statistics.mean(one.seconds.median for one in row.flows)
-            factor = Collective(kind, tuple(member["device"] for member in flow["members"])).bus_factor
-            recorded.seconds[key] = seconds
-            recorded.bus[key] = factor * flow["bytes"] / seconds * 1e-9
-        return recorded
+    @property
+    def is_missed(self) -> bool:
+        """Return whether a case is outside the target."""
+        return self.met is not None and self.met[0] < self.met[1]
 
 
 @dataclass(frozen=True)
 class Figures:
-    """Everything that the page shows. ``runs`` holds node, date, command and libraries of each run."""
+    """What docs/performance.md and bench/results are made of."""
 
     raw: Json
 
     @classmethod
     def load(cls) -> Figures:
+        """Return the checkout's."""
         return cls(yaml.safe_load(FILE.read_text(encoding="utf-8")))
 
     @cached_property
     def files(self) -> dict[str, RunFile]:
-        """The run files, by the name of their run."""
-        return {name: RunFile.read(ROOT / run["file"]) for name, run in self.raw["runs"].items() if "file" in run}
+        """Return the run files of this repository, by the name of their run."""
+        return {name: RunFile.read(ROOT / run["file"]) for name, run in self.raw["runs"].items()}
 
     @cached_property
-    def runs(self) -> dict[str, Json]:
-        """Of a run file, date and command are the file's own."""
-        return {name: run | self._header(name) for name, run in self.raw["runs"].items()}
+    def by_hand(self) -> dict[str, str]:
+        """Return the CSVs that nothing generates, by the name of their run."""
+        made = {COMPARISONS, *self.raw["runs"]}
+        paths = (path for path in sorted(RESULTS.glob("*.csv")) if path.stem not in made)
+        return {path.stem: path.read_text(encoding="utf-8") for path in paths}
 
-    def _header(self, name: str) -> Json:
-        if name not in self.files:
-            return {}
-        header = self.files[name].header
-        return {"date": header["started"][:10], "command": " ".join(header["command"])}
+    @cached_property
+    def origins(self) -> dict[str, Origin]:
+        """Return node, date and command of each run."""
+        known = {name: Origin.of(text) for name, text in self.by_hand.items()}
+        for name, run in self.raw["runs"].items():
+            header = self.files[name].header
+            known[name] = Origin(run["node"], header["started"][:10], " ".join(header["command"]), run.get("with", ""))
+        return known
+
+    @cached_property
+    def lines(self) -> dict[str, list[Line]]:
+        """Return the lines of each run."""
+        recorded = {name: recorded_lines(name, self.files) for name in self.files}
+        return {name: read_lines(text) for name, text in self.by_hand.items()} | recorded
+
+    @cached_property
+    def compared(self) -> list[Compared]:
+        """Return the comparisons, in order."""
+        return [self._compared(entry) for entry in self.raw["comparisons"]]
 
     @property
-    def compared(self) -> list[Compared]:
-        """The lines of the comparison, in order."""
-        return [self._line(entry) for entry in self.raw["beside"]]
+    def made(self) -> dict[str, str]:
+        """Return the generated CSVs, by file name."""
+        texts = {name: written(str(self.origins[name]), self.lines[name]) for name in self.files}
+        texts[COMPARISONS] = self._comparisons()
+        return {f"{name}.csv": text for name, text in texts.items()}
 
-    @cached_property
-    def recorded(self) -> dict[str, Recorded]:
-        """The collectives of the run files that hold some."""
-        others = ("default", *self.raw["applications"], *self.raw["orders"])
-        return {name: Recorded.of(run) for name, run in self.files.items() if name not in others}
+    def _comparisons(self) -> str:
+        columns = ("what", "peer", "median", "low", "high", "unit", "target", "met", "of", "run", "node", "date")
+        rows = []
+        for one in self.compared:
+            origin = self.origins[one.run]
+            bounds = (one.median if one.median is not None else "", one.low, one.high, one.unit)
+            rows.append(
+                (one.what, one.peer, *bounds, target(one), *(one.met or ("", "")), one.run, origin.node, origin.date)
+            )
+        return csv_text("node and date in each line; python tools/performance", columns, rows)
 
-    def ratios(self, run: str, rows: Sequence[str], kinds: Sequence[str], sizes: Sequence[str]) -> list[float]:
-        """The first row's time over the second's, for each kind and size; of one row its time in us."""
-        seconds = self.recorded[run].seconds
-        wanted = [(kind, parse_size(size)) for kind in kinds for size in sizes]
-        ours = [seconds[rows[0], kind, size] for kind, size in wanted]
-        if len(rows) == 1:
-            return [one * 1e6 for one in ours]
-        return [one / seconds[rows[1], kind, size] for one, (kind, size) in zip(ours, wanted, strict=True)]
-
-    def _line(self, entry: Json) -> Compared:
-        figures, ends = self._numbers(entry)
-        target = entry.get("target", {})
-        met = tuple(entry["met"]) if "met" in entry else (sum(meets(one, target) for one in figures), len(figures))
-        unit = entry.get("unit", "us" if len(entry.get("recorded", {}).get("rows", ())) == 1 else "")
-        known = (entry["peer"], entry["what"], tuple(figures), min(ends), max(ends))
-        words = (entry["run"], entry.get("note", ""), entry.get("readme", ""))
-        return Compared(*known, unit, target, met if target else None, *words)
-
-    def _numbers(self, entry: Json) -> tuple[list[float], list[float]]:
-        """The figures, and the numbers whose least and greatest enclose them."""
-        if "value" in entry:
-            return [entry["value"]], [entry["value"]]
-        if "parts" in entry:
-            return [], [end for ends in entry["parts"].values() for end in ends]
-        if "recorded" in entry:
-            asked = entry["recorded"]
-            times = self.ratios(entry["run"], asked["rows"], asked["kinds"], asked["sizes"])
-            # Of the same bytes the ratio of bandwidths is that of times, the other way up.
-            figures = [1 / one for one in times] if asked.get("figure") == "bandwidth" else times
-            return figures, figures
-        cases = entry["cases"].values()
-        figures = [ours / theirs for ours, theirs, *_ in cases]
-        return figures, [end for case, one in zip(cases, figures, strict=True) for end in (case[2:] or [one])]
+    def _compared(self, entry: Json) -> Compared:
+        named = [line for line in self.lines[entry["run"]] if line.what == entry.get("lines", entry["what"])]
+        lines = [line for line in named if re.fullmatch(entry.get("cases", ".*"), line.case)]
+        if not lines:
+            raise ValueError(f"{entry['run']}.csv has no line {entry.get('lines', entry['what'])!r}")
+        figures = tuple(line.ratio for line in lines if line.ratio is not None)
+        ends = [end for line in lines for end in (line.low, line.high, line.ratio) if end is not None]
+        wanted = entry.get("target", {})
+        met = tuple(entry["met"]) if "met" in entry else (sum(meets(one, wanted) for one in figures), len(figures))
+        return Compared(
+            entry.get("peer", ""),
+            entry["what"],
+            figures,
+            min(ends),
+            max(ends),
+            "" if lines[0].peer or not figures else lines[0].unit,
+            wanted,
+            met if wanted else None,
+            entry["run"],
+            entry.get("reason", ""),
+            entry.get("short", ""),
+        )
 
 
-def meets(figure: float, target: Mapping[str, float]) -> bool:
-    """Whether a figure reaches a target; to four digits, as they are printed."""
+def target(one: Compared) -> str:
+    """Return the target in words, "" where there is none."""
+    words = {"at_least": "at least {:g}", "at_most": "at most {:g}", "within": "within {:.0f}%"}
+    said = [words[word].format(limit * 100 if word == "within" else limit) for word, limit in one.target.items()]
+    return f"{' '.join(said)} {one.unit}".strip().replace(" %", "%") if said else ""
+
+
+def meets(figure: float, wanted: Mapping[str, float]) -> bool:
+    """Return whether a figure reaches a target, both with four digits as they are printed."""
     figure = round(figure, 4)
     return (
-        figure >= target.get("at_least", figure)
-        and figure <= target.get("at_most", figure)
-        and abs(figure - 1) <= target.get("within", float("inf")) + 1e-9
+        figure >= wanted.get("at_least", figure)
+        and figure <= wanted.get("at_most", figure)
+        and abs(figure - 1) <= wanted.get("within", float("inf")) + 1e-9
     )
