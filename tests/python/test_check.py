@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from dataclasses import replace
+from itertools import takewhile
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
@@ -17,7 +18,7 @@ import recorded
 
 import linkscope
 from linkscope.answers.answer import Answer, Outcome
-from linkscope.answers.check import limits_of
+from linkscope.answers.check import LEAST_MARGIN, OTHERS_MARGIN, limits_of
 from linkscope.answers.questions import ask
 from linkscope.cli import main
 from linkscope.errors import LinkscopeError
@@ -363,6 +364,22 @@ def test_without_a_verdict_dcgms_form_passes_nothing(tmp_path: Path) -> None:
     tests = as_dcgm(answer)
     assert tests["d2d"]["test_summary"]["status"] == "Skip"
     assert json.loads(render(answer, "dcgm"))["DCGM Diagnostic"]["runtime_error"]
+
+
+def rows_of_page(head: str) -> list[list[str]]:
+    """Return the cells of the table of docs/fleet.md whose first heading is ``head``, row by row."""
+    lines = (Path(__file__).parents[2] / "docs" / "fleet.md").read_text().partition(f"\n| {head} |")[2].splitlines()[2:]
+    return [line.strip("| ").split(" | ") for line in takewhile(lambda line: line.startswith("|"), lines)]
+
+
+def test_the_page_has_the_margins_of_limits() -> None:
+    margins = [f"{margin:.0%}" for margin in sorted({*LEAST_MARGIN.values()})] + [f"factor {1 + OTHERS_MARGIN:g}"]
+    assert [margin for _, margin in rows_of_page("results")] == margins
+
+
+def test_the_page_lists_the_fields_of_the_json_line() -> None:
+    listed = [name for row in rows_of_page("field of `json-line`") for name in re.findall(r"`(\w+)`", row[0])]
+    assert sorted(listed) == sorted(json.loads(render(check(good()[0], limits()), "json-line")))
 
 
 def test_the_json_line_names_what_failed() -> None:

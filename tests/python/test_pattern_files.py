@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import re
 import shutil
 import tempfile
 from pathlib import Path
@@ -49,6 +50,15 @@ def test_every_sample_says_how_it_was_made() -> None:
     for name in NAMES:
         stem, _, rest = name.partition(".")
         assert name in listed or f"{stem}.*.{rest.partition('.')[2]}" in listed, name
+
+
+@pytest.mark.parametrize(("kind", "ranks", "phases"), [("csv", 3, 2), ("json", 4, 2)])
+def test_the_examples_of_the_page_are_read(tmp_path: Path, kind: str, ranks: int, phases: int) -> None:
+    page = SAMPLES.parents[2] / "docs" / "applications.md"
+    (example,) = re.findall(rf"^```{kind}\n(.*?)^```", page.read_text(), re.DOTALL | re.MULTILINE)
+    (tmp_path / "example").write_text(example)
+    read = read_pattern(tmp_path / "example")
+    assert (read.ranks, len(read.phases)) == (ranks, phases)
 
 
 def test_our_own_formats_have_gaps_repeats_and_idle_ranks() -> None:
