@@ -1,4 +1,7 @@
-"""The page docs/coverage.md: each name, the command that measures it, the tests that cover it, and its state."""
+"""The page docs/coverage.md: each name, the command that measures it, the tests that cover it, and its state.
+
+Names with one command and one state share a line.
+"""
 
 from __future__ import annotations
 
@@ -16,27 +19,23 @@ RUN, COMPILED, NONE = "run", "compiled", "none"
 
 _HEAD = """# Coverage
 
-The benchmarks of other tools and studies by their own names, each with the command that measures the same here. What
-its user types first, as in [from-other-tools.md](from-other-tools.md), and what measures all of its names:
+After this page you can measure here what a benchmark of another tool or study measures. Search the benchmark's name and
+run its command. `first` is the command to start with, `all` measures every name of the tool.
 """
 _STATES = """
-Further down each benchmark has its command, with the tests that measure it where the command measures more, and
-its **state**:
+| state | meaning |
+|---|---|
+| run | verified results of at least one case on hardware; node, date and cases of the newest run |
+| compiled | the methods compile; no recorded run has results |
+| none | not available, with the reason |
 
-- **run**: a test that covers it has verified figures from hardware. Node, date and number of cases are given.
-  Not every case must have run: some tests over several GPUs have run on one only, and names of a HIP build count
-  as run where the test that they share with the CUDA build has run on NVIDIA GPUs.
-- **compiled**: the methods of its tests compile, but no recorded run on hardware has figures yet.
-- **none**: not available, for the given reason.
-
-`linkscope list suites NAME` says what each test measures; `--methods`, `--sizes` and `--devices` narrow a run.
-This page is written by `python tools/coverage` from `tools/coverage/names.yaml`, the suites and
-`tools/coverage/evidence.jsonl`.
+Names of a HIP build share a test with the CUDA build, and count as run where that test has run. `python tools/coverage`
+writes this page from `tools/coverage/names.yaml`, the suites and `tools/coverage/evidence.jsonl`.
 """
 
 
 def page(groups: Sequence[Group], evidence: Evidence) -> str:
-    """The whole page."""
+    """Return the whole page."""
     rows = covered()
     every = [(name, reason) for group in groups for name, reason in group.names.items()]
     states = {name: state(reason, rows.get(name, ()), evidence) for name, reason in every}
@@ -46,7 +45,7 @@ def page(groups: Sequence[Group], evidence: Evidence) -> str:
 
 
 def state(reason: str | None, rows: Sequence[str], evidence: Evidence) -> str:
-    """none without rows; run where any case of any row has been ok on hardware; else compiled."""
+    """Return none without rows, run where any case of any row has been ok on hardware, else compiled."""
     if reason is not None or not rows:
         return NONE
     return RUN if any(shown.ok for row in rows for shown in evidence.of(row)) else COMPILED
@@ -61,15 +60,17 @@ def _group(group: Group, states: Mapping[str, str], rows: Mapping[str, Sequence[
         "| benchmark | command | state |",
         "|---|---|---|",
     ]
+    alike: dict[tuple[str, str], list[str]] = {}
     for name, reason in group.names.items():
         covering = rows.get(name, ())
-        said = _said(states[name], reason, covering, evidence)
-        lines.append(f"| {_cell(name)} | {_cell(command(covering))} | {_cell(said)} |")
+        alike.setdefault((command(covering), _said(states[name], reason, covering, evidence)), []).append(name)
+    for (typed, said), names in alike.items():
+        lines.append(f"| {_cell(', '.join(names))} | {_cell(typed)} | {_cell(said)} |")
     return "\n".join(lines) + "\n"
 
 
 def _counts(groups: Sequence[Group], states: Mapping[str, str], rows: Mapping[str, Sequence[str]]) -> str:
-    lines = ["| | first | all of it | run | compiled | none | names |", "|---|---|---|---|---|---|---|"]
+    lines = ["| | first | all | run | compiled | none | names |", "|---|---|---|---|---|---|---|"]
     for group in groups:
         count = Counter(states[name] for name in group.names)
         everything = _run(_suites([row for name in group.names for row in rows.get(name, ())]))
@@ -114,15 +115,20 @@ def _said(state: str, reason: str | None, rows: Sequence[str], evidence: Evidenc
         return "run: " + "; ".join(_on(node, shown) for node in dict.fromkeys(one.node for one in shown if one.ok))
     why = next((one.reason for one in shown if one.reason), "")
     where = next((one.node for one in shown if one.reason), "")
-    return f"compiled ({where}: {why})" if why else "compiled"
+    return f"compiled ({_short(where)}: {why})" if why else "compiled"
 
 
 def _on(node: str, shown: Sequence[Shown]) -> str:
-    """ "4 x NVIDIA H200, 2026-11-20, 12 cases": of those with figures; others are counted where there are any."""
+    """ "4 x H200, 2026-11-20, 12 cases": those with results; others are counted where there are any."""
     there = [one for one in shown if one.node == node]
     ok, skipped, failed = (sum(getattr(one, what) for one in there) for what in ("ok", "skipped", "failed"))
     others = [f"{count} {what}" for count, what in ((skipped, "skipped"), (failed, "failed")) if count]
-    return ", ".join([node, max(one.date for one in there), f"{ok} case{'' if ok == 1 else 's'}", *others])
+    return ", ".join([_short(node), max(one.date for one in there), f"{ok} case{'' if ok == 1 else 's'}", *others])
+
+
+def _short(node: str) -> str:
+    """Return a node's name without its vendor: "4 x H200"."""
+    return node.replace("NVIDIA ", "").replace("Intel(R) Xeon(R)", "Xeon")
 
 
 def _cell(text: str) -> str:
