@@ -17,7 +17,7 @@ SECTIONS: Mapping[str, tuple[str, ...]] = {
         "python.md",
         "writing-suites.md",
     ),
-    "Figures": ("method.md", "performance.md", "coverage.md"),
+    "Figures": ("method.md", "performance.md"),
     "Reference": (
         "reference/commands.md",
         "reference/suites.md",
@@ -34,6 +34,7 @@ SECTIONS: Mapping[str, tuple[str, ...]] = {
         "reference/machine-file.md",
         "repository/machines/about.md",
         "reference/choices-file.md",
+        "coverage.md",
     ),
     "Project": (
         "architecture.md",
