@@ -12,7 +12,7 @@ ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
 
 from tools.performance.figures import RESULTS, Compared, Figures, meets  # noqa: E402
-from tools.performance.line import Line  # noqa: E402
+from tools.performance.result_line import ResultLine  # noqa: E402
 from tools.performance.page import page  # noqa: E402
 
 
@@ -73,7 +73,9 @@ def test_a_target_is_held_against_the_figure() -> None:
 
 def test_bounds_widen_the_range_and_cases_are_counted() -> None:
     figures = Figures({"comparisons": [{"run": "r", "peer": "p", "what": "w", "target": {"at_least": 1}}], "runs": {}})
-    figures.__dict__["lines"] = {"r": [Line("w", "a", 2, 1, 1.5, 3), Line("w", "b", 1, 2), Line("other", "", 9, 1)]}
+    figures.__dict__["lines"] = {
+        "r": [ResultLine("w", "a", 2, 1, 1.5, 3), ResultLine("w", "b", 1, 2), ResultLine("other", "", 9, 1)]
+    }
     (one,) = figures.compared
     assert one == Compared("p", "w", (2.0, 0.5), 0.5, 3, "", {"at_least": 1}, (1, 2), "r", "", "")
     assert one.median == 1.25

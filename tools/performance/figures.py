@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import yaml
-from tools.performance.line import Line, csv_text, read_lines, written
+from tools.performance.result_line import ResultLine, csv_text, read_lines, written
 from tools.performance.recorded import recorded_lines
 
 from linkscope.results.run_file import RunFile
@@ -109,7 +109,7 @@ class Figures:
         return known
 
     @cached_property
-    def lines(self) -> dict[str, list[Line]]:
+    def lines(self) -> dict[str, list[ResultLine]]:
         """Return the lines of each run."""
         recorded = {name: recorded_lines(name, self.files) for name in self.files}
         return {name: read_lines(text) for name, text in self.by_hand.items()} | recorded

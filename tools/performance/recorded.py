@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 import polars
-from tools.performance.line import Line
+from tools.performance.result_line import ResultLine
 
 from linkscope.answers.app import workloads
 from linkscope.answers.tables import tables
@@ -50,7 +50,7 @@ class Recorded:
         return recorded
 
 
-def recorded_lines(name: str, files: Mapping[str, RunFile]) -> list[Line]:
+def recorded_lines(name: str, files: Mapping[str, RunFile]) -> list[ResultLine]:
     """Return the lines of the run ``name`` of ``files``."""
     file = files[name]
     if name == "default":
@@ -66,7 +66,7 @@ def recorded_lines(name: str, files: Mapping[str, RunFile]) -> list[Line]:
     return list(_applications(Run(file)))
 
 
-def _matrices(run: Run) -> Iterator[Line]:
+def _matrices(run: Run) -> Iterator[ResultLine]:
     """Yield a line per matrix: the median over its cells, the lowest and the highest."""
     for test in tables(run.results):
         if test.layout != "matrix":
@@ -74,31 +74,33 @@ def _matrices(run: Run) -> Iterator[Line]:
         known = test.frame.filter(polars.col("value").is_not_null())
         unit = "GB/s" if known["unit"][0] == RATE else "ns"
         values = [value * (1 if unit == RATE else 1e9) for value in known["value"]]
-        yield Line(str(test.facts["title"]), "", statistics.median(values), None, min(values), max(values), unit)
+        yield ResultLine(str(test.facts["title"]), "", statistics.median(values), None, min(values), max(values), unit)
 
 
 def _collectives(
     what: str, rows: tuple[str, str], found: Mapping[Key, float], factor: float, unit: str
-) -> Iterator[Line]:
+) -> Iterator[ResultLine]:
     ours, theirs = rows
     for kind in KINDS:
         for size in sorted(size for row, one, size in found if (row, one) == (ours, kind)):
             peer = found[theirs, kind, size] * factor if theirs else None
-            yield Line(what, f"{kind} {format_bytes(size)}", found[ours, kind, size] * factor, peer, unit=unit)
+            yield ResultLine(what, f"{kind} {format_bytes(size)}", found[ours, kind, size] * factor, peer, unit=unit)
 
 
-def _applications(run: Run) -> Iterator[Line]:
+def _applications(run: Run) -> Iterator[ResultLine]:
     """Yield a line per combination of interface and memory, with the 95% interval of its time."""
     for one in workloads(run):
         for line in one.methods.iter_rows(named=True):
             case = f"{line['interface']}{' staged' if line['staged'] else ''}, {line['memory']}"
             low, middle, high = (line[name] * 1e3 for name in ("seconds_low", "seconds", "seconds_high"))
-            yield Line(f"{one.facts['workload']}, {one.facts['ranks']} ranks", case, middle, None, low, high, "ms")
+            yield ResultLine(
+                f"{one.facts['workload']}, {one.facts['ranks']} ranks", case, middle, None, low, high, "ms"
+            )
 
 
-def _order(file: RunFile, usual: RunFile) -> Line:
+def _order(file: RunFile, usual: RunFile) -> ResultLine:
     """Return the modelled time of an order of ranks beside that of the node's order."""
     what = f"modelled halo exchange, 8 ranks, {'suggested' if file is not usual else 'usual'} order, time"
     (row,), (first,) = (one.with_status("ok")[:1] for one in (file, usual))
     order = " ".join(row.labels["workload"]["order"])
-    return Line(what, order, row.flows[0].seconds.median * 1e3, first.flows[0].seconds.median * 1e3, unit="ms")
+    return ResultLine(what, order, row.flows[0].seconds.median * 1e3, first.flows[0].seconds.median * 1e3, unit="ms")

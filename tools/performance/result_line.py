@@ -1,4 +1,4 @@
-"""Line: a result of a run, as a CSV of bench/results has it."""
+"""ResultLine: a result of a run, as a CSV of bench/results has it."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from dataclasses import astuple, dataclass, fields
 
 
 @dataclass(frozen=True)
-class Line:
+class ResultLine:
     """``result`` is linkscope's and ``peer`` the other tool's, both in ``unit``. ``low`` and ``high`` enclose their
     ratio, or the result where there is no peer."""
 
@@ -27,10 +27,10 @@ class Line:
         return self.result / self.peer if self.result is not None and self.peer else self.result
 
 
-COLUMNS = tuple(one.name for one in fields(Line))
+COLUMNS = tuple(one.name for one in fields(ResultLine))
 
 
-def read_lines(text: str) -> list[Line]:
+def read_lines(text: str) -> list[ResultLine]:
     """Return the lines of a CSV, without its first line (node, date, command)."""
     rows = csv.reader(io.StringIO(text.split("\n", 1)[1]))
     if tuple(next(rows)) != COLUMNS:
@@ -38,9 +38,9 @@ def read_lines(text: str) -> list[Line]:
     return [_line(*row) for row in rows]
 
 
-def _line(what: str, case: str, result: str, peer: str, low: str, high: str, unit: str) -> Line:
+def _line(what: str, case: str, result: str, peer: str, low: str, high: str, unit: str) -> ResultLine:
     known = [float(one) if one else None for one in (result, peer, low, high)]
-    return Line(what, case, known[0], known[1], known[2], known[3], unit)
+    return ResultLine(what, case, known[0], known[1], known[2], known[3], unit)
 
 
 def csv_text(head: str, columns: Iterable[str], rows: Iterable[Iterable[object]]) -> str:
@@ -53,6 +53,6 @@ def csv_text(head: str, columns: Iterable[str], rows: Iterable[Iterable[object]]
     return text.getvalue()
 
 
-def written(head: str, lines: Iterable[Line]) -> str:
+def written(head: str, lines: Iterable[ResultLine]) -> str:
     """Return the CSV of a run."""
     return csv_text(head, COLUMNS, map(astuple, lines))
