@@ -12,8 +12,8 @@ ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
 
 from tools.performance.figures import RESULTS, Compared, Figures, meets  # noqa: E402
-from tools.performance.result_line import ResultLine  # noqa: E402
 from tools.performance.page import page  # noqa: E402
+from tools.performance.result_line import ResultLine  # noqa: E402
 
 
 @pytest.fixture(scope="module")

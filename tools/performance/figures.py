@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any
 
 import yaml
-from tools.performance.result_line import ResultLine, csv_text, read_lines, written
 from tools.performance.recorded import recorded_lines
+from tools.performance.result_line import ResultLine, csv_text, read_lines, written
 
 from linkscope.results.run_file import RunFile
 
