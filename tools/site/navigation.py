@@ -7,7 +7,7 @@ from typing import TypeAlias
 
 Navigation: TypeAlias = list[str | dict[str, list[str]]]
 
-FIRST = ("index.md", "install.md", "guide.md", "from-other-tools.md")
+FIRST = ("index.md", "install.md", "guide.md", "it-got-slower.md", "from-other-tools.md")
 SECTIONS: Mapping[str, tuple[str, ...]] = {
     "Tasks": (
         "processes.md",
