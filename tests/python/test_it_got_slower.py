@@ -4,18 +4,12 @@ from __future__ import annotations
 
 import re
 import shlex
-import sys
-from pathlib import Path
 
 import pytest
+from screens import PAGE, renewed, screens
 from typer.testing import CliRunner
 
 from linkscope.cli.main import app
-
-ROOT = Path(__file__).parents[2]
-sys.path.insert(0, str(ROOT))
-
-from tools.screens.screens import PAGE, renewed, screens  # noqa: E402
 
 TEXT = PAGE.read_text()
 TYPED = re.findall(r"^(?:\$ )?linkscope (.+)|`linkscope ([^`]+)`", TEXT, re.MULTILINE)
@@ -24,7 +18,7 @@ MOST_WORDS = 900
 
 def test_its_screens_are_up_to_date() -> None:
     assert len(screens(TEXT)) == 4
-    assert renewed(TEXT) == TEXT, "run: python tools/screens"
+    assert renewed(TEXT) == TEXT, "run: python tests/python/screens.py"
 
 
 def test_it_is_short_and_says_when_to_stop() -> None:

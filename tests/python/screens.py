@@ -1,6 +1,7 @@
-"""What stands between `<!-- made: screen -->` and `<!-- end -->` of a page: a command, and what it prints first.
+"""Screens of docs/it-got-slower.md; python tests/python/screens.py writes them anew.
 
-A number behind `screen` says how many lines. The commands run in a folder with recorded runs, some with planted faults.
+A screen stands between `<!-- made: screen -->` and `<!-- end -->`: a command, and what it prints first. A number behind
+`screen` says how many lines. The commands run in a folder with recorded runs, some with planted faults.
 """
 
 from __future__ import annotations
@@ -97,3 +98,7 @@ def _load(folder: Path) -> None:
     timed = tuple(Row.from_json({**row.raw, "elapsed_s": 1.0}) for row in rows)
     header = {**known.header, "host": "node9", "started": "2026-11-27T12:00:00+00:00"}
     recorded.write(replace(known, header=header, rows=timed), folder / "load.jsonl")
+
+
+if __name__ == "__main__":
+    PAGE.write_text(renewed(PAGE.read_text(encoding="utf-8")), encoding="utf-8")
