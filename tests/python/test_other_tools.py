@@ -128,9 +128,9 @@ def test_a_tools_name_leads_to_what_the_pages_start_with(name: str, start: str) 
     assert command(name) == start
 
 
-def test_a_program_leads_to_what_the_pages_have_for_it() -> None:
-    """Of table lines for a program by itself, be it with two processes or four GPUs, as both pages write that."""
-    text = (ROOT / "README.md").read_text() + (ROOT / "docs" / "from-other-tools.md").read_text()
+def test_a_program_leads_to_what_the_page_has_for_it() -> None:
+    """Read the table's lines for a program by itself, with two processes or four GPUs as the page writes that."""
+    text = (ROOT / "docs" / "from-other-tools.md").read_text()
     lines = re.findall(r"^\| (`.+) \| `linkscope run (.+)` \|$", text, re.MULTILINE)
     usual = re.compile(r"^mpi(?:run|exec) -n 2 | -g 4$")
     typed = [(usual.sub("", one), words) for cell, words in lines for one in re.findall(r"`([^`]+)`", cell)]

@@ -42,11 +42,15 @@ def page(figures: Figures) -> str:
     return "\n".join([_HEAD, _ten(figures), _MISSED, _missed(figures), unknown, _AGAIN])
 
 
-def peers_table(figures: Figures) -> str:
-    """Return README.md's lines: what is measured, with which tool beside it, the ratio, and on which node."""
-    head = ("measured beside each other", "peer", "linkscope / peer (range)", "node")
+def ratio_lines(figures: Figures) -> str:
+    """Return README.md's ten lines: the ratio (without a median its range), what is measured, and the peer.
+
+    The tool's version stands in docs/performance.md.
+    """
     named = [one for one in figures.compared if one.short]
-    return table(head, [(one.short, one.peer, _figure(one), figures.origins[one.run].kind) for one in named])
+    lines = [(_figure(one).partition(" ")[0], one.short, _tool(one)) for one in named]
+    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+    return "".join(f"{'  '.join(map(str.ljust, line, widths)).rstrip()}\n" for line in lines)
 
 
 def table(head: Sequence[str], lines: Sequence[Sequence[str]]) -> str:
@@ -77,8 +81,13 @@ def _missed(figures: Figures) -> str:
 
 
 def _named(one: Compared) -> str:
-    tool = one.peer.partition(" ")[0] if one.peer[-1:].isdigit() else one.peer
+    tool = _tool(one)
     return f"{tool}: {one.what}" if tool else one.what
+
+
+def _tool(one: Compared) -> str:
+    """Return the peer without its version."""
+    return one.peer.partition(" ")[0] if one.peer[-1:].isdigit() else one.peer
 
 
 def _target(one: Compared) -> str:

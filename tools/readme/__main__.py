@@ -1,4 +1,4 @@
-"""README.md's parts that would go stale: its picture, a screen of `linkscope show`, the table of peers.
+"""Write what would go stale in README.md: its picture, the screen of a run, a paste's answer, ten ratios.
 
 python tools/readme                         writes README.md and docs/images/sizes.svg anew
 """
