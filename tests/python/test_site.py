@@ -49,6 +49,12 @@ def test_every_link_leads_to_a_page_a_file_or_a_heading(site: Pages) -> None:
     assert lost == []
 
 
+def test_the_site_starts_with_the_readme(site: Pages) -> None:
+    assert headings(site.texts["index.md"]) == headings((ROOT / "README.md").read_text(encoding="utf-8"))
+    assert "](guide.md)" in site.texts["index.md"]
+    assert {"images/sizes.svg"} <= {*site.files}
+
+
 def test_what_the_code_declares_has_a_heading(site: Pages) -> None:
     assert {*suite_names()} <= {*headings(site.texts["reference/suites.md"])}
     assert {*PATTERNS} <= {*headings(site.texts["reference/patterns.md"])}

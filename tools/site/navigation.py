@@ -17,7 +17,7 @@ SECTIONS: Mapping[str, tuple[str, ...]] = {
         "python.md",
         "writing-suites.md",
     ),
-    "Figures": ("method.md", "performance.md"),
+    "Results": ("reading-results.md", "verdicts.md", "performance.md"),
     "Reference": (
         "reference/commands.md",
         "reference/suites.md",

@@ -11,8 +11,9 @@ from pathlib import Path, PurePosixPath
 
 from tools.site import catalog, commands, lists, python_interface, schemas
 
-TOP = ("CHANGELOG.md", "CONTRIBUTING.md")
-"""Documents beside docs/ that are pages, too; others become pages where one links to them."""
+START = "README.md"
+TOP = (START, "CHANGELOG.md", "CONTRIBUTING.md")
+"""Documents beside docs/ that are pages, the site's first page before the others. Links make pages of further ones."""
 GENERATED = {
     "reference/commands.md": commands.page,
     "reference/suites.md": lists.suites,
@@ -83,6 +84,8 @@ def _place(path: Path) -> str:
     parts = path.parts
     if parts[0] == "docs":
         return "/".join(parts[1:])
+    if str(path) == START:
+        return "index.md"
     if str(path) in TOP:
         return str(path)
     return "/".join(("repository", *(part if part != "README.md" else "about.md" for part in parts)))
