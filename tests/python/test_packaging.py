@@ -79,3 +79,12 @@ def test_the_command_points_at_something_callable(project: dict[str, Any]) -> No
     module, function = project["project"]["scripts"]["linkscope"].split(":")
     imported = __import__(module, fromlist=[function])
     assert callable(getattr(imported, function))
+
+
+def test_what_is_fetched_for_machines_without_the_internet_is_complete(project: dict[str, Any]) -> None:
+    text = (ROOT / "docs" / "install.md").read_text(encoding="utf-8")
+    fetched = re.search(r"pip download -d wheels ((?:.|\\\n)+?)\n(?! )", text)
+    assert fetched is not None
+    needed = distributions(project["project"]["dependencies"]) - {"tomli"} | {"nlohmann-json"}
+    assert distributions(fetched[1].replace("\\\n", "").replace("'", "").split()) == needed
+    assert "3.10 also needs `tomli`" in text
