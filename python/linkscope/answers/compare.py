@@ -43,6 +43,8 @@ KEY = ("id", "place", "figure", "unit")
 _VERDICTS = {"slower": LOWER, "faster": HIGHER, "unchanged": SAME, "inconclusive": UNCLEAR}
 _FEW_CAUSES, _FEW_ROWS, _FEW_SETTINGS, _FEW_LOST = 3, 4, 2, 2
 """Lines of a first screen."""
+_MINOR = frozenset({"point_budget_s"})
+"""Settings that differ with the budget alone: the intervals tell what they do."""
 _SPREAD = 1.3
 """Ratio of the largest to the least change of a cause from which both are shown."""
 _LEAST_SHOWN = 0.0005
@@ -92,13 +94,16 @@ def compare(base: Sequence[Run], new: Sequence[Run], alpha: float = ALPHA, thres
     block += [note("compare.likely", **asdict(one)) for one in likely]
     block += [*parts[:_FEW_CAUSES], *others[:few], *lost[:_FEW_LOST]]
     settings = [
-        note("compare.setup-of" if one.device else "compare.setup", **asdict(one)) for one in setup if one not in likely
+        note("compare.setup-of" if one.device else "compare.setup", **asdict(one))
+        for one in setup
+        if one not in likely and one.setting not in _MINOR
     ]
+    minor = [note("compare.setup", **asdict(one)) for one in setup if one.setting in _MINOR]
     if len(settings) > _FEW_SETTINGS:
         settings.insert(_FEW_SETTINGS, note("compare.more-setup", count=len(settings) - _FEW_SETTINGS))
     level = Level.ERROR if outcome is Outcome.FAILS else Level.NOTE
     spoilers, repeated = findings_of(heads)
-    rest = (*parts[_FEW_CAUSES:], *others[few:], *of_others, *lost[_FEW_LOST:], *settings[_FEW_SETTINGS + 1 :])
+    rest = (*parts[_FEW_CAUSES:], *others[few:], *of_others, *lost[_FEW_LOST:], *settings[_FEW_SETTINGS + 1 :], *minor)
     return Answer(
         "compare",
         heads,
@@ -204,7 +209,7 @@ def _verdict(
         return Outcome.UNTESTED, note("compare.incomplete", **facts)
     if found:
         return Outcome.HOLDS, changed[0]
-    if facts["unchanged"]:
+    if 2 * facts["unchanged"] >= facts["total"]:
         return Outcome.HOLDS, note("compare.same", **facts)
     untestable = facts["untestable"] == facts["total"]
     if untestable and all(head.origin for head in heads):
