@@ -35,6 +35,7 @@ def typed(text: str) -> list[str]:
 
 COMMANDS = typed(GUIDE + (ROOT / "README.md").read_text(encoding="utf-8"))
 RUNS = [one for one in COMMANDS if one.split()[1] == "run"]
+ON_MODELS = [one for one in COMMANDS if one.split()[1] in ("ab", "check", "topology")]
 READ = [one for one in COMMANDS if one.split()[1] in READERS]
 
 
@@ -55,6 +56,7 @@ def test_the_guide_is_short() -> None:
 
 def test_the_pages_have_commands() -> None:
     assert len(RUNS) > 12
+    assert {one.split()[1] for one in ON_MODELS} == {"ab", "check", "topology"}
     assert {one.split()[1] for one in READ} == {*READERS}
 
 
@@ -63,6 +65,14 @@ def test_a_run_has_cases(command: str) -> None:
     machine = [] if "--machine" in command else ["--machine", "h200x4"]
     done = CliRunner().invoke(app, [*shlex.split(command)[1:], *machine, "--dry-run"])
     assert done.exit_code == 0, done.output
+
+
+@pytest.mark.parametrize("command", ON_MODELS)
+def test_a_measuring_command_works_on_a_model(command: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    done = CliRunner().invoke(app, [*shlex.split(command)[1:], "--machine", "h200x4"])
+    assert done.exception is None or isinstance(done.exception, SystemExit), done.output
+    assert done.exit_code in ANSWERED
 
 
 @pytest.mark.parametrize("command", READ)
