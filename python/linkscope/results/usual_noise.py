@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 from msgspec.structs import astuple
 
-from linkscope.results.noise_class import LARGE, NoiseClass, noise_class
+from linkscope.results.noise_class import LARGE, Json, NoiseClass, noise_class
 
 if TYPE_CHECKING:
-    from linkscope.results.row import FlowResult, Json, Row
+    from linkscope.results.row import FlowResult, Row
 
 FREEDOM = 4
 """Degrees of freedom that the usual variance between processes counts beside a result's own (Smyth 2004)."""
