@@ -14,7 +14,9 @@ from xml.sax.saxutils import unescape
 import planted_faults as planted
 import polars
 import pytest
+import recorded
 from launching import Bench, bench
+from planted_health import with_health
 from test_patterns import flows, lay
 
 from linkscope.answers.answer import Answer, Outcome
@@ -265,3 +267,16 @@ def test_a_node_with_one_gpu_is_refused(bench: Bench, monkeypatch: pytest.Monkey
     monkeypatch.setenv("FAKE_GPUS", "1")
     ended = bench.cli("check", "--sustained", "10s")
     assert (ended.code, "two GPUs" in ended.complaint) == (2, True)
+
+
+def test_a_clock_that_was_held_down_is_a_warning_of_the_first_screen(measured: RunFile) -> None:
+    other = recorded.healthy()
+    before, after = (
+        {"held": {"gpu:1": {"power cap": seconds}, "gpu:2": {"power cap": 2 * seconds}}} for seconds in (1.0, 31.0)
+    )
+    read = replace(measured, header={**measured.header, "state": other.header["state"]}, states=other.states)
+    run = with_health(read, before, after)
+    answer = ask("check", run)
+    (warned,) = [one for one in answer.at(Level.WARNING) if one.code == "health.held-down"]
+    assert (answer.outcome, warned.where) == (Outcome.HOLDS, ("gpu:2",))
+    assert [one.where for one in answer.details if one.code == "health.held-down"] == [("gpu:1",)]

@@ -71,6 +71,7 @@ def answer(run: Run, limits: Limits | str | PathLike[str] | None = None) -> Answ
     outcome, headline = _verdict(head, counts, lacking, sick, load, limited=limits is not None)
     held = [one for one in health_findings(run) if one.level is Level.NOTE]
     slows_down = load is not None and bool(load.slow)
+    warned = [] if load is None or slows_down else _most_held(held)
     unmatched = [limit.words for limit, lines in zip(known.limits, judged, strict=True) if lines.is_empty()]
     return Answer(
         question="check",
@@ -79,6 +80,7 @@ def answer(run: Run, limits: Limits | str | PathLike[str] | None = None) -> Answ
         outcome=outcome,
         findings=(
             *(one for one in head.findings if one.code not in (_IN_OTHER_WORDS if load is None else _NOT_OF_LOADS)),
+            *(replace(one, level=Level.WARNING) for one in warned),
             *lacking,
             *(held if slows_down else ()),
             *_notes(counts, unmatched, load, stopped=head.cut_short),
@@ -87,7 +89,7 @@ def answer(run: Run, limits: Limits | str | PathLike[str] | None = None) -> Answ
             *(load.tables if load is not None else ()),
             *(_tables(checked, unmatched) if limits is not None else ()),
         ),
-        details=() if slows_down else tuple(held),
+        details=() if slows_down else tuple(one for one in held if one not in warned),
         next=tuple(_next(run, slows_down=slows_down)) if outcome is Outcome.FAILS else (),
         data={
             "passed": outcome is Outcome.HOLDS,
@@ -96,6 +98,12 @@ def answer(run: Run, limits: Limits | str | PathLike[str] | None = None) -> Answ
             **{word.value: counts[word.value] for word in (Outcome.FAILS, Outcome.UNCLEAR)},
         },
     )
+
+
+def _most_held(held: Sequence[Finding]) -> list[Finding]:
+    """Return the finding of the GPU whose clock was held down most; none where no clock was."""
+    clocks = [one for one in held if one.code == "health.held-down"]
+    return [max(clocks, key=lambda one: float(one.facts["share"]))] if clocks else []
 
 
 def _matches(number: int, limit: Limit, frame: polars.DataFrame) -> polars.Expr:

@@ -231,8 +231,8 @@ def _tables(judged: polars.DataFrame, lines: polars.DataFrame, behind: polars.Se
     columns = (
         *(Column("path", Kind.PATH), Column("pattern"), Column("alone", Kind.NUMBER)),
         *(Column("value", Kind.NUMBER, head="loaded"), Column("peers", Kind.NUMBER), Column("behind", Kind.PERCENT)),
-        *(Column("slow_share", Kind.PERCENT, head="slow"), Column("permutations", Kind.COUNT, detail=True)),
-        Column("drop", Kind.PERCENT, detail=True),
+        Column("slow_share", Kind.PERCENT, head="slow"),
+        *(Column("permutations", Kind.COUNT, head="count", detail=True), Column("drop", Kind.PERCENT, detail=True)),
     )
     named = judged.rename({"row": "pattern"}).with_columns(polars.col("peers").alias("expected"))
     worst = named.filter(polars.col("outcome") == Outcome.FAILS.value, polars.col("path").is_in(behind.implode()))
@@ -252,7 +252,8 @@ def _patterns(lines: polars.DataFrame) -> Table:
         polars.col("path").get(value.arg_min()).alias("slowest"),
     )
     columns = (
-        *(Column("row", head="pattern"), Column("permutations", Kind.COUNT), Column("least", Kind.NUMBER)),
-        *(Column("value", Kind.NUMBER, head="median"), Column("most", Kind.NUMBER), Column("slowest", Kind.PATH)),
+        *(Column("row", head="pattern"), Column("permutations", Kind.COUNT, head="count")),
+        *(Column("least", Kind.NUMBER, head="min"), Column("value", Kind.NUMBER, head="median")),
+        *(Column("most", Kind.NUMBER), Column("slowest", Kind.PATH, head="path")),
     )
     return Table("sustained.patterns", frame, columns)

@@ -26,7 +26,10 @@ def brief(value: float) -> str:
 
 
 def percent(share: float) -> str:
-    """Return "88%" of 0.88; below 10% one decimal unless that is 0: "5.5%", "6%", "<0.1%". From ten times on "14x"."""
+    """Return "88%" of 0.88; below 10% one decimal unless that is 0: "5.5%", "6%", "<0.1%". From ten times on "14x".
+
+    A negative share of less than 0.05% is "0%".
+    """
     if share >= _LARGE_CHANGE:
         return factor(share)
     value = abs(share) * 100
@@ -34,7 +37,7 @@ def percent(share: float) -> str:
     if value >= 9.95:
         return f"{sign}{value:.0f}%"
     if 0 < value < 0.05:
-        return f"{sign}<0.1%"
+        return "0%" if sign else "<0.1%"
     return f"{sign}{value:.1f}".removesuffix(".0") + "%"
 
 
@@ -44,7 +47,7 @@ def change(share: float) -> str:
         return f">{factor(_MOST_CHANGE)}"
     if 1 + share >= _LARGE_CHANGE:
         return factor(1 + share)
-    return percent(share) if share < 0 else f"+{percent(share)}"
+    return f"{'-' if share < 0 else '+'}{percent(abs(share))}"
 
 
 def margin(share: float) -> str:
