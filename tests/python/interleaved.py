@@ -101,7 +101,7 @@ def _times(stats: Json, factor: float) -> Json:
 def claims(found: Answer) -> list[str]:
     """Return the codes of what an answer says to differ."""
     said = (found.headline, *found.findings, *found.details)
-    return [one.code for one in said if one.code.startswith(("ab.slower", "ab.faster", "ab.other"))]
+    return [one.code for one in said if one.code.startswith(("ab.slower", "ab.faster", "ab.other", "ab.mixed"))]
 
 
 def ask(runs: Sequence[Run]) -> Answer:

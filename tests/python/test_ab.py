@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import os
 import shutil
@@ -29,6 +30,8 @@ from linkscope.results.run_file import RunFile
 __all__ = ["bench", "real_engine"]
 Json = dict[str, Any]
 RECORDED = recorded.PAIR
+PROTOCOLS = [recorded.FIXTURES / "ab" / f"nccl-proto-{side}.jsonl.gz" for side in "ab"]
+"""Sides of NCCL's protocols, recorded by the command."""
 
 
 @pytest.fixture(autouse=True)
@@ -76,6 +79,32 @@ def test_two_sides_of_one_comparison_are_compared_in_pairs_in_any_order() -> Non
     assert found.headline.code == "ab.slower"
     assert found.headline.facts["side"] == "B"
     assert compare([a], [Run(RunFile.read(RECORDED))]).question == "compare"
+
+
+def test_where_some_are_slower_and_some_faster_the_verdict_is_mixed() -> None:
+    slower, faster = _of_method("kernel-copy", 0.05), _of_method("copy-engine", -0.05)
+    found = ask(sides(RECORDED, 5, lambda case: slower(case) + faster(case), rounds=8))
+    assert claims(found) == ["ab.mixed", "ab.faster"]
+    assert (found.exit_code, found.headline.facts["change"]) == (1, pytest.approx(0.05 / 1.05, abs=0.002))
+    decided = {line["told"] for line in found.table("ab.results").frame.iter_rows(named=True)}
+    assert decided <= {"higher", "lower", "same", "unclear"}
+
+
+def test_a_table_shows_what_varies_and_the_setting_that_tells_rows_apart() -> None:
+    runs = [Run(RunFile.of_lines(path, gzip.decompress(path.read_bytes()).splitlines())) for path in PROTOCOLS]
+    found = ask(runs)
+    assert found.headline.code == "ab.mixed"
+    assert [column.name for column in found.table("ab.differ").columns] == ["bytes", "base", "other", "speed"]
+    every = found.table("ab.results").frame
+    narrowed = every.filter(every["rounds"] < 8)
+    assert set(narrowed["setting"]) >= {"type=bfloat16", "in_place=yes"}
+    assert set(narrowed["told"]) == {"rounds/3"}
+
+
+def test_each_result_counts_once_however_many_sides_there_are() -> None:
+    found = ask(sides(RECORDED, 6, rounds=8, names=("a", "b", "c")))
+    facts = found.headline.facts
+    assert facts["total"] == found.table("ab.results").frame.height == facts["same"] + facts["unclear"]
 
 
 def test_few_rounds_give_no_verdict_on_what_differs() -> None:

@@ -17,7 +17,7 @@ import polars
 from linkscope.answers.answer import Answer, Column, Kind, Outcome, Table
 from linkscope.answers.common_cause import with_path_and_method
 from linkscope.answers.run_head import RunHead, findings_of, run_head
-from linkscope.answers.shared_words import Rule, rules
+from linkscope.answers.shared_words import Rule, rules, words_apart
 from linkscope.figures.columns import RATE
 from linkscope.figures.run import Run
 from linkscope.messages.catalog import problem
@@ -40,6 +40,10 @@ _CODES = {
     "faster": ("ab.other-faster", "ab.other-faster-apart"),
 }
 """By what a side is beside the base: where results share something, and where they do not."""
+_MIXED = {"ab.slower": "ab.mixed", "ab.slower-apart": "ab.mixed-apart"}
+"""The headline where some results are slower and others faster."""
+_NAMES = ("between", "called", "bytes")
+"""Columns that name a result."""
 _SHOWN = ("base", "other", "speed", "speed_low", "speed_high", "rounds", "p", "verdict")
 
 
@@ -66,13 +70,13 @@ def answer(base: Run, *others: Run, alpha: float = ALPHA, threshold: float = THR
     found = [finding for side in sides for finding in side.findings(names[0])]
     lost = [finding for side in sides for finding in side.lost(names[0])]
     outcome, headline = _verdict(sides, heads, found, threshold)
-    rest = [one for one in found if one is not headline]
+    rest = [one for one in found if one.facts != headline.facts]
     level = Level.ERROR if outcome is Outcome.FAILS else Level.NOTE
     spoilers, repeated = ([one for one in some if one.code not in _OF_ROUNDS] for some in findings_of(heads))
     missing = sum(head.missing for head in heads)
     block = [
         *_settings(runs, names),
-        *(side.counts(threshold) for side in sides if not side.modelled),
+        *(side.counts(threshold) for side in sides if found),
         *rest[:_FEW_RULES],
     ]
     return Answer(
@@ -180,24 +184,44 @@ class _Beside:
             Column("other", Kind.VALUE, head=self.name.upper()),
             Column("speed", Kind.CHANGE, interval=True),
         )
-        columns = (Column("between", Kind.PATH), Column("called"), Column("bytes", Kind.SIZE), *values)
         facts = {"side": self.name.upper(), "beside": base.upper()}
-        named = with_path_and_method(self.results, self.run.library)
-        shown = named.select(*_KEY, "unit", "between", "called", "bytes", *_SHOWN)
+        named = self._with_settings(with_path_and_method(self.results, self.run.library))
+        few = (polars.col("verdict") == UNCLEAR) & (polars.col("rounds") < FEWEST_ROUNDS)
+        told = polars.when(few).then(polars.format("rounds/{}", "rounds")).otherwise("verdict")
+        shown = named.select(*_KEY, "unit", *_NAMES, "setting", *_SHOWN, told.alias("told"))
         differ = shown.filter(polars.col("verdict").is_in((LOWER, HIGHER)))
         if differ.height:
-            ordered = differ.sort("between", "called", "bytes", maintain_order=True)
-            yield Table("ab.differ", ordered, columns, facts=facts, first=_FEW_ROWS)
+            ordered = differ.sort(*_NAMES, maintain_order=True)
+            yield Table("ab.differ", ordered, (*_that_vary(ordered), *values), facts=facts, first=_FEW_ROWS)
         elif (unclear := shown.filter(polars.col("verdict") == UNCLEAR)).height:
             widest = unclear.sort(polars.col("speed").abs(), descending=True, nulls_last=True)
-            yield Table("ab.unclear", widest, columns, facts=facts, first=_FEW_ROWS)
-        every = (Column("id"), *values, Column("rounds", Kind.COUNT), Column("verdict"))
+            yield Table("ab.unclear", widest, (*_that_vary(widest), *values), facts=facts, first=_FEW_ROWS)
+        every = (Column("id"), *values, Column("told", Kind.NAME, of="verdict", head="verdict"))
         yield Table("ab.results", shown, every, facts=facts, detail=True)
+
+    def _with_settings(self, frame: Frame) -> Frame:
+        """Return the frame with the column ``setting``: what tells results apart that have the same names."""
+        alike: dict[tuple[Any, ...], list[Json]] = {}
+        for line in frame.iter_rows(named=True):
+            alike.setdefault(tuple(line[name] for name in _NAMES), []).append(line)
+        texts = {
+            _key(line): text
+            for lines in alike.values()
+            for line, text in zip(lines, words_apart(lines, self.run.library), strict=True)
+        }
+        return frame.with_columns(polars.Series("setting", [texts[key] for key in frame.select(*_KEY).iter_rows()]))
 
     def to_json(self) -> Json:
         """Return the verdicts of all results, JSON-ready."""
         columns = (*_KEY, "unit", *_SHOWN)
         return {"side": self.name, "results": list(self.results.select(columns).iter_rows(named=True))}
+
+
+def _that_vary(frame: Frame) -> list[Column]:
+    """Return the columns that name rows, without those that say the same of all rows; of one row those of its names."""
+    columns = (Column("between", Kind.PATH), Column("called"), Column("bytes", Kind.SIZE), Column("setting"))
+    varying = [column for column in columns if frame[column.name].n_unique() > 1]
+    return varying or list(columns[: len(_NAMES)])
 
 
 def _key(line: Mapping[str, Any]) -> Key:
@@ -252,17 +276,22 @@ def _verdict(
     sides: Sequence[_Beside], heads: Sequence[RunHead], found: Sequence[Finding], threshold: float
 ) -> tuple[Outcome, Finding]:
     lines = [line for side in sides for line in side.lines]
-    counted = Counter(line["verdict"] for line in lines)
-    facts = {"total": len(lines), "same": counted[SAME], "unclear": counted[UNCLEAR]}
+    verdicts: dict[Key, set[str]] = {}
+    for line in lines:
+        verdicts.setdefault(_key(line), set()).add(line["verdict"])
+    total, same = len(verdicts), sum(some == {SAME} for some in verdicts.values())
+    rounds = max((line["rounds"] for line in lines), default=0)
+    facts = {"total": total, "same": same, "unclear": total - same}
     if any(head.modelled for head in heads):
         return Outcome.UNTESTED, note("ab.modelled", **facts)
     slower = [one for one in found if one.code.startswith("ab.slower")]
     if found:
         largest = max(slower or found, key=lambda one: (one.facts["count"], one.facts["change"]))
+        if 0 < len(slower) < len(found):
+            largest = replace(largest, code=_MIXED[largest.code])
         return Outcome.FAILS if slower else Outcome.HOLDS, largest
-    if lines and 2 * counted[SAME] >= len(lines):
-        return Outcome.HOLDS, note("ab.same", threshold=threshold, **facts)
-    rounds = max((line["rounds"] for line in lines), default=0)
+    if 2 * same >= total > 0:
+        return Outcome.HOLDS, note("ab.same", threshold=threshold, rounds=rounds, **facts)
     if rounds < FEWEST_ROUNDS:
         return Outcome.UNCLEAR, note("ab.few-rounds", rounds=rounds, needed=FEWEST_ROUNDS)
     widths = [(line["speed_high"] - line["speed_low"]) / 2 for line in lines if line["margin"] is not None]

@@ -323,7 +323,7 @@ def _tables(results: Frame, found: Sequence[Blame], library: str) -> Iterator[Ta
         unclear = results.filter(polars.col("verdict") == UNCLEAR, size > _LEAST_SHOWN).sort(size, descending=True)
         if unclear.height:
             yield Table("compare.unclear", _named(unclear, library), columns, first=_FEW_ROWS)
-    every = (Column("id"), *values, Column("verdict"))
+    every = (Column("id"), *values, Column("verdict", Kind.NAME))
     yield Table("compare.results", results.select(*KEY, "title", *_SHOWN), every, detail=True)
 
 

@@ -12,7 +12,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from linkscope.messages.methods import method_name
+from linkscope.messages.methods import memory_name, method_name
 from linkscope.messages.names import named
 from linkscope.messages.numbers import size
 from linkscope.messages.template import written
@@ -45,6 +45,8 @@ class Word:
             return named("shared", f"{self.name}/{size(self.value)}")
         if self.name == "method":
             return method_name(self.value, library)
+        if self.name == "memories":
+            return memory_name(self.value, library)
         if self.name in ("movement", "path"):
             return written(str(self.value), "path")
         if self.name in (*_COLUMNS, _ALL):
@@ -77,6 +79,13 @@ def rules(differ: Sequence[Line], alike: Sequence[Line]) -> Iterator[Rule]:
         left = [line for line in left if not any(line is one for one in rule.lines)]
     if left:
         yield Rule((), tuple(left), len(alike))
+
+
+def words_apart(lines: Sequence[Line], library: str) -> list[str]:
+    """Return for each line the words that not all of these lines have: "type=bfloat16"; "" where it has none."""
+    words = [_words(line, ()) for line in lines]
+    shared = set[Word]().union(*words).intersection(*words)
+    return [", ".join(word.text(library) for word in sorted(own - shared, key=_rank)) for own in words]
 
 
 def _rule(left: Sequence[Line], alike: Sequence[Line]) -> Rule:

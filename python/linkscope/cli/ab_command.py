@@ -51,7 +51,7 @@ def ab(
     d: Annotated[list[str] | None, typer.Option("--d", metavar="SETTING", help="Side D.")] = None,
     budget: Annotated[str | None, typer.Option(help="Time of all sides together; default 2m.")] = None,
     output: Annotated[
-        Path | None, typer.Option("-o", "--output", help="Folder of the run files; default runs/ab-HOST-TIME.")
+        Path | None, typer.Option("-o", "--output", help="Folder of the run files; default runs/ab-HOST-TIME-PID.")
     ] = None,
     devices: Devices = None,
     methods: Methods = None,
@@ -68,8 +68,8 @@ def ab(
     full: Annotated[bool, typer.Option("--full", help="Every result.")] = False,
     as_json: AsJson = False,
 ) -> int:
-    """Measure two settings in turns and say which is faster where. Exit code 0: no other side is slower than A, 1: one
-    is, 3: no verdict.
+    """Measure two settings in turns: which is faster where? Exit code 0: no side is slower than A; 1: one is; 3: no
+    verdict.
     """
     from linkscope.answers.ab import answer
     from linkscope.cli.answering import printed

@@ -7,6 +7,7 @@ steadily falls on all sides alike. Each side has a run file of its own, whose re
 from __future__ import annotations
 
 import math
+import os
 import platform
 import random
 import shlex
@@ -51,8 +52,8 @@ _CONFIRMED_ROUNDS = 14
 
 
 def default_folder() -> Path:
-    """Return runs/ab-HOST-TIME for a comparison that starts now."""
-    return RUNS / f"ab-{platform.node()}-{datetime.now():%Y%m%d-%H%M%S}"
+    """Return runs/ab-HOST-TIME-PROCESS for a comparison that this process starts now."""
+    return RUNS / f"ab-{platform.node()}-{datetime.now():%Y%m%d-%H%M%S}-{os.getpid()}"
 
 
 @dataclass(frozen=True)

@@ -125,18 +125,19 @@ def check_loaded(side: Side, command: Sequence[str], description: Mapping[str, A
             continue
         loaded = versions.get(_LOADED[kind])
         if loaded is None:
-            raise problem("ab.not-loaded", side=side.name, path=str(path), why=_why(kind, description))
+            raise problem("ab.not-loaded", side=side.name, path=str(path), why=_why(kind, path, description))
         if not _is_adapter(path) and not _same(Path(loaded), path):
             raise problem("ab.other-loaded", side=side.name, path=str(path), loaded=loaded)
     _check_preloaded(side, command)
 
 
-def _why(kind: str, description: Mapping[str, Any]) -> str:
-    """Return why the engine has not loaded a library of a kind, in its words."""
+def _why(kind: str, path: Path, description: Mapping[str, Any]) -> str:
+    """Return why the engine has not loaded a library of a kind, in its words without the file's name."""
     trait = "by_mpi" if kind == _MPI else "by_xccl"
     for one in description.get("methods", ()):
         if one.get("traits", {}).get(trait):
-            return str(one.get("reason", "it does not say which file it loads: build it anew"))
+            reason = str(one.get("reason", "the engine does not say which file it loads: build it anew"))
+            return reason.removeprefix(f"{_VARIABLES[kind]}: ").removeprefix(f"{path}: ")
     return f"this engine has no {kind.upper()}"
 
 

@@ -21,8 +21,8 @@ from linkscope.messages.template import fill
 from linkscope.render import cells
 
 _STYLES = {
-    **dict.fromkeys(("OK", "SAME", "FASTER", "PASSED"), "bold green"),
-    **dict.fromkeys(("SLOW", "SLOWER", "FAILED", "DIFFERS"), "bold red"),
+    **dict.fromkeys(("OK", "SAME", "FASTER", "B FASTER", "PASSED"), "bold green"),
+    **dict.fromkeys(("SLOW", "SLOWER", "A FASTER", "MIXED", "FAILED", "DIFFERS"), "bold red"),
     **dict.fromkeys(("NO VERDICT", "WARNING"), "bold yellow"),
     "MODEL": "bold blue",
 }
