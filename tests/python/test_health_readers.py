@@ -244,6 +244,36 @@ def test_a_counter_that_falls_or_was_not_read_did_not_move() -> None:
     assert change(before, after, 10.0).moved == {}
 
 
+LINKS = {"gpu:0": tuple(range(18)), "gpu:1": tuple(range(18))}
+
+
+def test_a_link_that_goes_down_hides_no_counter_of_others() -> None:
+    before = Health(read={"nvlink-replay": 36}, links=LINKS)
+    links = {**LINKS, "gpu:0": tuple(range(17))}
+    after = Health(counts={"gpu:1/3": {"nvlink-replay": 500}}, read={"nvlink-replay": 35}, links=links)
+    found = change(before, after, 10.0)
+    assert (found.moved, found.down) == ({"gpu:1/3": {"nvlink-replay": 500}}, {"gpu:0": [17]})
+
+
+def test_what_a_link_counted_before_it_came_up_did_not_move() -> None:
+    before = Health(read={"nvlink-replay": 35}, links={**LINKS, "gpu:0": tuple(range(17))})
+    counts = {"gpu:0/17": {"nvlink-replay": 9}, "gpu:1/3": {"nvlink-replay": 5}}
+    after = Health(counts=counts, read={"nvlink-replay": 36}, links=LINKS)
+    assert change(before, after, 10.0).moved == {"gpu:1/3": {"nvlink-replay": 5}}
+
+
+def test_all_links_of_a_gpu_that_answers_may_go_down() -> None:
+    before = Health(links=LINKS, answering=("gpu:0", "gpu:1"))
+    assert change(before, Health(answering=("gpu:0",)), 10.0).down == {"gpu:0": list(range(18))}
+    assert change(before, Health(), 10.0).down == {}
+
+
+def test_an_event_of_an_unknown_kind_is_left_out() -> None:
+    known = {"kind": "xid", "at_us": 1, "pci": "0000:3b:00", "number": 79}
+    read = Health.from_json({"events": [{**known, "kind": "later"}, known], "log": True})
+    assert [event.kind for event in read.events] == ["xid"]
+
+
 def _doctored(health: Health, *gpus: GpuState) -> dict[str, Level]:
     found = examine(Node("n", (), ()), MachineState(health=health, gpus=gpus), {"host": {}})
     return {one.code: one.level for one in found if one.code.startswith("health.")}

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 from linkscope.machine import amd_counters, pcie_errors, sysfs
 from linkscope.machine.files import Files
-from linkscope.machine.kernel_log import LogEvent
+from linkscope.machine.kernel_log import KINDS, LogEvent
 
 Counts = Mapping[str, int]
 _LINK = re.compile(r"(gpu:\d{1,6})/(\d{1,4})")
@@ -47,7 +47,8 @@ class Health:
     ``counts``: by place, those that are not 0. ``read``: by counter, at how many places it could be read. ``links``:
     the active NVLinks of each GPU. ``held``: by GPU, how long each limit held its clock down, in seconds or in cycles
     of its firmware. ``cycles``: all such cycles of a GPU. ``bit_error_rates``: of links of which NVML says them.
-    ``events``: failures in the kernel's log; ``log``: whether this user may read it, None where nobody tried.
+    ``answering``: GPUs that NVML answered about. ``events``: failures in the kernel's log; ``log``: whether this user
+    may read it, None where nobody tried.
     """
 
     counts: Mapping[str, Counts] = field(default_factory=dict)
@@ -56,14 +57,16 @@ class Health:
     held: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
     cycles: Counts = field(default_factory=dict)
     bit_error_rates: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
+    answering: tuple[str, ...] = ()
     events: tuple[LogEvent, ...] = ()
     log: bool | None = None
 
     @staticmethod
     def from_json(data: Mapping[str, Any]) -> Health:
-        """Return what ``dataclasses.asdict`` gave; names that it does not know are left out."""
+        """Return what ``dataclasses.asdict`` gave; names and kinds of events that it does not know are left out."""
         known = {name: data[name] for name in Health.__dataclass_fields__ if name in data}
-        known["events"] = tuple(map(LogEvent.from_json, known.get("events", ())))
+        events = map(LogEvent.from_json, known.get("events", ()))
+        known["events"] = tuple(event for event in events if event.kind in KINDS)
         known["links"] = {gpu: tuple(links) for gpu, links in known.get("links", {}).items()}
         return Health(**known)
 
@@ -107,6 +110,7 @@ def build_health(gpus: Sequence[tuple[str, Mapping[str, Any], sysfs.PcieFacts | 
         held={gpu: some for gpu, some in held.items() if some},
         cycles=cycles,
         bit_error_rates=rates,
+        answering=tuple(gpu for gpu, answers, _ in gpus if answers),
     )
 
 
@@ -116,18 +120,23 @@ def with_log(health: Health, events: Sequence[LogEvent] | None) -> Health:
 
 
 def change(before: Health, after: Health, seconds: float | None) -> Change:
-    """Return what moved. A counter that could not be read at as many places before as after is left out, and one that
-    fell (a driver was loaded again) as well. ``seconds``: between the two moments, None where nobody says."""
+    """Return what moved. A counter of a place where it could not be read before is left out, and one that fell (a
+    driver was loaded again) as well. ``seconds``: between the two moments, None where nobody says."""
+    came_up = {(gpu, link) for gpu, links in after.links.items() for link in set(links) - {*before.links.get(gpu, ())}}
     moved: dict[str, dict[str, int]] = {}
     for place, counts in after.counts.items():
         was = before.counts.get(place, {})
+        link = link_of(place)
         for name, count in counts.items():
-            if before.read.get(name) == after.read.get(name) and count > was.get(name, 0):
+            # Without new links, more places would have been read than before if this one was not read then.
+            added = after.read.get(name, 0) - before.read.get(name, 0) - (len(came_up) if link else 0)
+            was_read = name in was or (added <= 0 and link not in came_up)
+            if was_read and count > was.get(name, 0):
                 moved.setdefault(place, {})[name] = count - was.get(name, 0)
     down = {
-        gpu: sorted(set(links) - set(after.links.get(gpu, ())))
+        gpu: sorted(lost)
         for gpu, links in before.links.items()
-        if after.links and set(links) - set(after.links.get(gpu, ()))
+        if (after.links or gpu in after.answering) and (lost := set(links) - {*after.links.get(gpu, ())})
     }
     events = sorted(set(after.events) - set(before.events), key=lambda one: one.at_us) if before.log else []
     return Change(moved, down, events, _held(before, after, seconds))
@@ -135,14 +144,13 @@ def change(before: Health, after: Health, seconds: float | None) -> Change:
 
 def joined(changes: Sequence[Change], seconds: Sequence[float | None]) -> Change:
     """Return what several times after one another have in all; ``seconds``: how long each was."""
-    moved: dict[str, dict[str, int]] = {}
+    moved: dict[str, Counter[str]] = {}
     down: dict[str, set[int]] = {}
     shares: dict[str, dict[str, float]] = {}
     whole = sum(one or 0.0 for one in seconds)
     for one, lasted in zip(changes, seconds, strict=True):
-        for place, name, count in each(one):
-            of_place = moved.setdefault(place, {})
-            of_place[name] = of_place.get(name, 0) + count
+        for place, counts in one.moved.items():
+            moved.setdefault(place, Counter()).update(counts)
         for gpu, links in one.down.items():
             down.setdefault(gpu, set()).update(links)
         for gpu, held in one.held.items():
@@ -151,13 +159,6 @@ def joined(changes: Sequence[Change], seconds: Sequence[float | None]) -> Change
                 of_gpu[reason] = of_gpu.get(reason, 0.0) + share * (lasted or 0.0) / whole
     events = tuple(dict.fromkeys(event for one in changes for event in one.events))
     return Change(moved, {gpu: sorted(links) for gpu, links in down.items()}, events, shares)
-
-
-def each(change: Change) -> Iterator[tuple[str, str, int]]:
-    """Yield place, counter and count of everything that moved."""
-    for place, counts in change.moved.items():
-        for name, count in counts.items():
-            yield place, name, count
 
 
 def link_of(place: str) -> tuple[str, int] | None:

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 _KMSG = Path("/dev/kmsg")
-_KINDS = {
+KINDS = {
     "xid": re.compile(r"NVRM: Xid \(PCI:(?P<pci>[0-9a-fA-F:.]+)\): (?P<number>\d+)"),
     "sxid": re.compile(r"nvidia-nvswitch\d*: SXid \(PCI:(?P<pci>[0-9a-fA-F:.]+)\): (?P<number>\d+)"),
     "gpu-reset": re.compile(r"amdgpu (?P<pci>[0-9a-fA-F:.]+): (?:amdgpu: )?GPU reset begin"),
@@ -63,7 +63,7 @@ def events(lines: Iterable[str]) -> tuple[LogEvent, ...]:
             at_us, text = int(written["s"]) * 1_000_000 + int(written["us"]), written["text"]
         else:
             continue
-        for kind, pattern in _KINDS.items():
+        for kind, pattern in KINDS.items():
             if said := pattern.search(text):
                 number = int(said.groupdict().get("number") or 0)
                 found.append(LogEvent(kind, at_us, said["pci"].lower(), number))
