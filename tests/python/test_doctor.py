@@ -36,6 +36,12 @@ def gpu(**changes: Any) -> MachineState:
     return replace(HEALTHY, gpus=(replace(QUIET_GPU, **changes),))
 
 
+def test_a_process_on_two_gpus_is_one() -> None:
+    both = replace(HEALTHY, gpus=tuple(replace(QUIET_GPU, id=name, processes=1) for name in ("gpu:0", "gpu:1")))
+    (found,) = [one for one in findings(both) if one.code == "doctor.other-processes"]
+    assert (found.facts["processes"], found.where) == (1, ("gpu:0", "gpu:1"))
+
+
 def test_a_healthy_machine_has_no_findings() -> None:
     assert findings(HEALTHY) == []
 

@@ -146,6 +146,11 @@ def test_the_table_has_a_cell_for_each_memory_and_handle() -> None:
     assert (found.headline.facts, found.exit_code) == ({"works": 2, "tried": 8}, 0)
     assert [one.code for one in found.findings] == ["handles.no-fabric"]
     assert max(map(len, render(found).splitlines())) <= 80
+    refused = [line(name, one["interface"], exported="no") for name in ("managed", "pinned") for one in TRIED[:4]]
+    names = [
+        row["memory"] for row in handles("cuda", [*TRIED, *refused], 0, "").table("handles.table").frame.to_dicts()
+    ]
+    assert names == ["device", "vmm", "managed, pinned"]
 
 
 @pytest.mark.parametrize(("status", "code"), [(None, "handles.hung"), (-11, "handles.died")])

@@ -13,6 +13,8 @@ from linkscope.machine.memory_handles import FABRIC, INTERFACES, IPC
 from linkscope.messages.finding import Finding, note, warning
 
 Json = Mapping[str, Any]
+_GOOD = {"works", "same-gpu", "exported"}
+"""Cells of memory that can be exported."""
 
 
 def handles(vendor: str, lines: Sequence[Json], status: int | None, last_words: str) -> Answer:
@@ -25,8 +27,8 @@ def handles(vendor: str, lines: Sequence[Json], status: int | None, last_words: 
         return Answer("handles", (), note(code, reason=reason), Outcome.UNTESTED)
     farthest = max((line.get("gpu", 0) for line in clean), default=0)
     cells = {(line["memory"], line["interface"]): _cell(line, farthest) for line in clean}
-    memories = list(dict.fromkeys(memory for memory, _ in cells))
-    columns = {"memory": memories, **{way: [cells.get((one, way)) for one in memories] for way in INTERFACES}}
+    rows = _rows(cells)
+    columns = {"memory": list(rows), **{way: [row[at] for row in rows.values()] for at, way in enumerate(INTERFACES)}}
     heads = {IPC: {"cuda": "cuda_ipc", "hip": "hipIpc"}[vendor]}
     shown = (Column(way, Kind.NAME, head=heads.get(way, ""), of="handle") for way in INTERFACES)
     works = sum(cell in ("works", "same-gpu") for cell in cells.values())
@@ -40,6 +42,15 @@ def handles(vendor: str, lines: Sequence[Json], status: int | None, last_words: 
         ),
         data={"tried": clean},
     )
+
+
+def _rows(cells: Mapping[tuple[str, str], str]) -> dict[str, tuple[str | None, ...]]:
+    """Return the cells of each memory, by interface; memories that are refused alike in all of them share a row."""
+    alike: dict[object, list[str]] = {}
+    for memory in dict.fromkeys(memory for memory, _ in cells):
+        row = tuple(cells.get((memory, way)) for way in INTERFACES)
+        alike.setdefault((row, memory) if _GOOD & {*row} else (row, ""), []).append(memory)
+    return {", ".join(names): tuple(cells.get((names[0], way)) for way in INTERFACES) for names in alike.values()}
 
 
 def _cell(line: Json, farthest: int) -> str:

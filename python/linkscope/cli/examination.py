@@ -46,10 +46,9 @@ def _outcome(findings: Sequence[Finding]) -> Outcome:
 
 def _next(findings: Sequence[Finding]) -> tuple[Finding, ...]:
     if any(found.code in ON_PEERS and found.level is Level.WARNING for found in findings):
-        return note("topology.run"), note("doctor.next-peers")
-    longer = [finding.code for finding in findings if message(finding.code).long]
-    more = (note("doctor.next-help", about=longer[0]),) if longer else ()
-    return (note("topology.run"), *more)
+        return (note("doctor.next-peers"),)
+    longer = [one.code for one in findings if one.level is not Level.NOTE and message(one.code).long]
+    return (note("doctor.next-help", about=longer[0]) if longer else note("topology.run"),)
 
 
 def _mpi(versions: Mapping[str, str]) -> Iterator[Finding]:

@@ -90,7 +90,7 @@ def _clocks(seen: Examined) -> Iterator[Finding]:
 
 
 def _neighbours(seen: Examined) -> Iterator[Finding]:
-    processes = sum(gpu.processes or 0 for gpu in seen.state.gpus)
+    processes = max((gpu.processes or 0 for gpu in seen.state.gpus), default=0)  # one may be on several GPUs
     yield from _at(seen, lambda gpu: gpu.processes, error("doctor.other-processes", processes=processes))
     if not processes:
         yield from _at(seen, lambda gpu: (gpu.memory_used_bytes or 0) > 2 * _GIB, warning("doctor.memory-held"))
