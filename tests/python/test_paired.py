@@ -9,7 +9,7 @@ from collections.abc import Callable
 import pytest
 from interleaved import heavy, quiet, two_speeds
 
-from linkscope.statistics.paired import FEWEST_ROUNDS, Difference, paired
+from linkscope.statistics.paired import FEWEST_ROUNDS, LOOKS, Difference, paired
 from linkscope.statistics.variance import HIGHER, LOWER, SAME, UNCLEAR
 
 Noise = Callable[[random.Random], float]
@@ -69,3 +69,27 @@ def test_one_disturbed_round_neither_moves_nor_hides_a_change() -> None:
     assert found.verdict == LOWER
     assert found.change == pytest.approx(-0.03, abs=0.002)
     assert paired({}, {}) == {}
+
+
+def test_a_result_is_tested_at_looks_alone() -> None:
+    draw = random.Random(4)
+    changes = [(-1) ** number * 0.2 for number in range(2)] + [-0.1 + draw.gauss(0.0, 0.001) for _ in range(60)]
+    verdicts = [paired({"x": changes[:rounds]}, {"x": "gpu"})["x"].verdict for rounds in range(1, len(changes))]
+    found = [rounds for rounds, verdict in enumerate(verdicts, 1) if verdict == LOWER]
+    assert found[0] in LOOKS[1:], "one round of the first eight shows the contrary"
+
+
+@pytest.mark.parametrize("noise", [quiet, heavy, two_speeds])
+def test_sides_that_are_alike_differ_at_no_look(noise: Noise) -> None:
+    draw = random.Random(6)
+    for _ in range(10):
+        changes = {case: [noise(draw) - noise(draw) for _ in range(LOOKS[-1])] for case in range(16)}
+        for look in LOOKS:
+            found = paired({case: values[:look] for case, values in changes.items()}, dict.fromkeys(changes, "gpu"))
+            assert not [one for one in found.values() if one.verdict in (LOWER, HIGHER)]
+
+
+def test_two_speeds_among_quiet_results_are_no_difference() -> None:
+    quiet_ones = {case: [0.0001 * (-1) ** number for number in range(8)] for case in range(8)}
+    found = paired({**quiet_ones, "two": [0.2] * 7 + [0.0001]}, dict.fromkeys([*quiet_ones, "two"], "gpu"))
+    assert found["two"].verdict == UNCLEAR

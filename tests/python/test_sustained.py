@@ -194,6 +194,7 @@ def test_too_few_permutations_are_no_verdict(measured: RunFile, tmp_path: Path) 
     ]
     answer = ask("check", replace(measured, rows=tuple(kept)))
     assert (answer.outcome, answer.headline.code) == (Outcome.UNTESTED, "sustained.few")
+    assert "too few permutations" in render(answer, "junit")
 
 
 def test_limits_hold_beside_a_load(measured: RunFile) -> None:

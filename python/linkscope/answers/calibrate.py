@@ -80,14 +80,15 @@ def calibration(runs: Sequence[Run], keep: Keep | None = None) -> Calibration:
     heads = tuple(map(run_head, runs))
     spoilers, repeated = findings_of(heads)
     cut = any(head.cut_short for head in heads)
+    classes = _classes(noise)
     found = Answer(
         "calibrate",
         heads,
         _headline(noise, cut),
         Outcome.UNTESTED if cut else None,
-        findings=(*spoilers, *_kept(noise, keep)),
+        findings=(*spoilers, *([note("calibrate.marked")] if classes["bad"].any() else []), *_kept(noise, keep)),
         tables=(
-            Table("calibrate.classes", _classes(noise), _COLUMNS),
+            Table("calibrate.classes", classes, _COLUMNS),
             Table("calibrate.cases", polars.DataFrame([_row(*one) for one in alone]), _OF_CASES, detail=True),
         ),
         details=tuple(repeated),

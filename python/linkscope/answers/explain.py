@@ -28,6 +28,7 @@ from linkscope.answers.run_head import RunHead, run_head
 from linkscope.figures.columns import RATE
 from linkscope.figures.run import Run
 from linkscope.messages.finding import Finding, Level, note
+from linkscope.messages.names import named
 from linkscope.results.note_codes import NVLS_FREE, says
 from linkscope.results.remarks import interference
 
@@ -239,12 +240,14 @@ def _not_it(found: Explained, gpu: str, kinds: Sequence[str]) -> Iterator[Findin
 
 def _said(rate: str, time: str, line: Line) -> Finding:
     facts: dict[str, Any] = {name: line[name] for name in ("path", "method", "value", "expected", "limit", "bytes")}
+    flag = f"{line['method']} {line['parameters']}"
+    facts["called"] = name if (name := named("called", flag)) != flag else line["method"]
     low, high = line["value_low"], line["value_high"]
     if line["value_modes"] and rate == "explain.unclear-rate":
         low, high = line["value_modes"]
         facts |= {"in_low": line["value_modes_in"][0], "of": sum(line["value_modes_in"])}
         rate, time = "explain.two-speeds-rate", "explain.two-speeds-time"
-    return note(rate if line["unit"] == RATE else time, **facts, low=low, high=high)
+    return note(rate if line["unit"] == RATE else time, **facts, low=low, high=high, between=(low, high))
 
 
 def _sources(found: Explained) -> Iterator[Finding]:

@@ -163,7 +163,7 @@ def _notes(run: Run, head: RunHead, results: polars.DataFrame) -> Iterator[Findi
     margins = _margins(results)
     if margins and not head.modelled and median(margins) > UNCERTAIN:
         yield note("show.uncertain", margin=median(margins))
-    elif two := two_speeds(results):
+    elif two := two_speeds(run):
         yield two
 
 

@@ -19,12 +19,12 @@ _MODES = {"modes": polars.List(polars.Float64), "modes_in": polars.List(polars.I
 _FEWEST = {one.key: one.fewest_of_two_speeds for one in NoiseClass}
 
 
-def two_speeds(results: Frame) -> Finding | None:
+def two_speeds(run: Run) -> Finding | None:
     """Return how many results of a run have two speeds; None where none has."""
-    found = results.filter(polars.col("value_modes").is_not_null())
+    found = run.results.filter(polars.col("value_modes").is_not_null())
     if found.is_empty():
         return None
-    return replace(note("speeds.some", count=found.height), results=tuple(found["id"].unique()))
+    return replace(note("speeds.some", count=found.height, path=str(run.path)), results=tuple(found["id"].unique()))
 
 
 def of_side(runs: Sequence[Run], key: Sequence[str], name: str) -> Frame:

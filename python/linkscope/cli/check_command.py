@@ -28,7 +28,7 @@ def check(
         Path | None, typer.Option("--make-limits", help="Write this limits file from good runs, or folders of them.")
     ] = None,
     sustained: Annotated[
-        str | None, typer.Option("--sustained", help="Keep all paths busy so long: 10m; no limits needed.")
+        str | None, typer.Option("--sustained", help="Load all paths for a time: 10m; no limits needed.")
     ] = None,
     budget: Annotated[str | None, typer.Option(help="Time of the whole run: 30s.")] = None,
     machine: Machine = None,
@@ -39,7 +39,7 @@ def check(
     full: Annotated[bool, typer.Option("--full", help="Every result and limit.")] = False,
     as_json: AsJson = False,
 ) -> int:
-    """Does this node keep the limits of healthy ones? Exit code 0: passed, 1: failed, 3: no verdict."""
+    """Is this node within limits of healthy ones? Exit code 0: passed, 1: failed, 3: no verdict."""
     from linkscope.answers.questions import ask
     from linkscope.cli.answering import printed
     from linkscope.results.limits import load_limits
@@ -52,7 +52,7 @@ def check(
     known = None if limits is None else load_limits(limits)  # before anything is measured
     if sustained is not None:
         if what or budget is not None:
-            raise LinkscopeError("--sustained says what is measured, and for how long: leave out suites and --budget")
+            raise LinkscopeError("--sustained takes no run file, suite or --budget")
         run: RunFile | Path = _under_load(sustained, machine, output)
     else:
         run = _run_of(what or [], known is not None, budget, machine, output)

@@ -24,14 +24,14 @@ def rerun(
     run_file: Annotated[Path, typer.Argument(metavar="RUN", help="A run file of this machine.", show_default=False)],
     keyword: Annotated[
         str | None,
-        typer.Option("-k", "--keyword", help="Cases with this word in their id or title; default: with two speeds."),
+        typer.Option("-k", "--keyword", help="Cases with this word in their id or title; default: two speeds."),
     ] = None,
     processes: Annotated[int, typer.Option(help="New processes for each case.")] = PROCESSES,
     output: Output = None,
     full: Annotated[bool, typer.Option("--full", help="Intervals, and what is known of the run.")] = False,
     as_json: AsJson = False,
 ) -> int:
-    """Measure cases of a run in many processes: how often which speed? Exit code 1: a case failed."""
+    """Count in many processes how often a case is fast or slow. Exit code 1: a case failed."""
     from linkscope.answers.questions import ask
     from linkscope.cli.answering import printed
     from linkscope.cli.progress import progress

@@ -44,7 +44,7 @@ class WrittenForms:
             if not separator or not file:
                 raise LinkscopeError(f"--write {word}: write FORM=FILE, as in --write junit=check.xml")
             if form not in WRITERS:
-                raise unknown("form", form, WRITERS)
+                raise unknown("format", form, WRITERS)
             found.append((form, file))
         if sum(file == _PRINTED for _, file in found) > 1:
             raise LinkscopeError("--write: print one form, and name a file for each other")

@@ -57,6 +57,6 @@ def rerun(
     """
     asked = replace(request_of(before), budget=None)
     job = prepare(asked)
-    check_machine(before, job)
+    check_machine(before, job, instead="rerun it there")
     check_variables(before, job)
     return run(replace(asked, keyword=" or ".join(ids), rounds=str(processes)), path, listener, command)

@@ -357,14 +357,15 @@ def check_variables(before: RunFile, job: Job) -> None:
         )
 
 
-def check_machine(before: RunFile, job: Job) -> None:
-    """Raises LinkscopeError unless the job is for the machine and the engine that the file was made with."""
+def check_machine(before: RunFile, job: Job, instead: str = "start a new run file") -> None:
+    """Raises LinkscopeError unless the job is for the machine and the engine that the file was made with; ``instead``:
+    what to do on another machine."""
     host, backend = before.header["host"], before.header.get("engine", {}).get("backend")
     if not job.node.modelled and host != platform.node():
-        raise LinkscopeError(f"{before.path} was made on {host}, this is {platform.node()}: start a new run file")
+        raise LinkscopeError(f"{before.path} was made on {host}, this is {platform.node()}: {instead}")
     if _identity(before.node.to_json()) != _identity(job.node.to_json()):
         raise LinkscopeError(
-            f"{before.path} is of {before.node.name}, whose devices differ from {job.node.name}'s: start a new run file"
+            f"{before.path} is of {before.node.name}; this is {job.node.name}, with other devices: {instead}"
         )
     if backend != job.backend:
         raise LinkscopeError(f"{before.path} was made with the {backend} engine, not {job.backend}: see --engine")

@@ -72,7 +72,7 @@ def _nothing_with(word: str, cases: Sequence[PlannedCase], absent: Sequence[Suit
     elif elsewhere:
         hint = f"`linkscope run {elsewhere}` has some"
     else:
-        hint = "--dry-run lists the rows that cases are named after"
+        hint = "`linkscope run SUITE --dry-run` lists tests"
     return LinkscopeError(f"-k: no case has {word!r} in its id, title or another tool's name for it: {hint}")
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from linkscope.answers.answer import Answer
+from linkscope.answers.answer import Answer, Outcome
 from linkscope.messages.finding import Finding, Level
 from linkscope.messages.template import written
 
@@ -34,7 +34,9 @@ def limit_of(line: Line) -> float | None:
 
 
 def said(line: Line) -> str:
-    """Return a result and its limit in words; "" of a limit without a result."""
+    """Return a result and its limit in words, or why it has none; "" of a limit without a result."""
+    if line.get("outcome") == Outcome.UNTESTED.value and "permutations" in line:
+        return "too few permutations"
     if line.get("value") is None:
         return ""
     how, unit = ("number", " GB/s") if line["unit"] == "GB/s" else ("time", "")

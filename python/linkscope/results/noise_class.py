@@ -38,9 +38,9 @@ class NoiseClass(IntEnum):
 
     @property
     def fewest_of_two_speeds(self) -> int:
-        """Return from how many processes on these can show two speeds: what others leave of caches and memory makes a
-        few of them look like two."""
-        return FEWEST_PROCESSES if self <= NoiseClass.WAITED else _FEWEST_OF_HOST
+        """Return from how many processes on these can show two speeds: what the host adds (waits, what others leave of
+        caches and memory) makes a few of them look like two."""
+        return FEWEST_PROCESSES if self < NoiseClass.WAITED else _FEWEST_OF_HOST
 
 
 def noise_class(case: Json) -> NoiseClass:

@@ -26,6 +26,10 @@ FEWEST_PROCESSES = 3
 _LEAST_BETWEEN = math.log(1.03)
 _OF_SAMPLES = 8.0
 _OF_GROUPS = 6.0
+_FEW, _MANY = 6, 12
+_OF_FEW = 6.0
+"""Pooled deviations more that groups of ``_FEW`` must lie apart, fewer of more, none of ``_MANY``: less than 1% of
+normal values have two speeds from ``_FEW`` on (by simulation, tests/python/test_two_speeds.py)."""
 
 
 @dataclass(frozen=True)
@@ -43,8 +47,9 @@ def process_modes(values: Sequence[float], of_samples: float, fewest: int = FEWE
 
     ``values``: of at least ``fewest`` processes, above 0, in any unit; ``of_samples``: the relative half width that
     samples leave in one of them. The largest gap divides the groups: 3% at least, 8 of these half widths, and the
-    groups' means 6 of their pooled standard deviations apart. Of 20 normal values 2 in 1000 look like that, of 6 one
-    in 14, of 3 four in 10: ask so few only where processes are known to agree within less than the gap.
+    groups' means 6 of their pooled standard deviations apart, 12 from 6 values and less from more. Of 20 normal
+    values 2 in 1000 look like that, of 6 less than one in 100, of 3 four in 10: ask fewer than 6 only where processes
+    are known to agree within less than the gap.
     """
     if len(values) < max(fewest, FEWEST_PROCESSES) or min(values) <= 0:
         return None
@@ -58,7 +63,8 @@ def process_modes(values: Sequence[float], of_samples: float, fewest: int = FEWE
     groups = logs[:cut], logs[cut:]
     means = [fmean(group) for group in groups]
     squares = sum((one - mean) ** 2 for group, mean in zip(groups, means, strict=True) for one in group)
-    if means[1] - means[0] < _OF_GROUPS * math.sqrt(squares / (len(values) - 2)):
+    of_few = _OF_FEW * ((_MANY - len(values)) / (_MANY - _FEW)) ** 2 if _FEW <= len(values) < _MANY else 0.0
+    if means[1] - means[0] < (_OF_GROUPS + of_few) * math.sqrt(squares / (len(values) - 2)):
         return None
     return ProcessModes(reciprocal_median(ordered[:cut]), reciprocal_median(ordered[cut:]), cut, len(values) - cut)
 

@@ -29,11 +29,17 @@ THRESHOLD = 0.01
 """Smaller relative differences are none."""
 FEWEST_ROUNDS = 8
 """A result that has two speeds by process (say half the processes each) is fast in all rounds of one side and slow in
-all of the other once in 2^(2 n - 1) times: from eight rounds on that is rarer than what ``ALPHA`` allows."""
+all of the other once in 2^(2 n - 1) times: from eight rounds on that is rarer than what ``ALPHA`` allows. It is so in
+all but one far more often: at the first look every round has to show ``_LEAST_PART`` of the change."""
+LOOKS = (FEWEST_ROUNDS, 14, 28, 56)
+"""Rounds after which a result is tested, each time by all its rounds until then. A test that is repeated every round
+says something in the end whatever it tests; the first look spends half of ``ALPHA``, each further one half of what is
+left, so that all together stay below it."""
 FEWEST_SAME = 4
 """Rounds from which on a narrow interval shows that nothing changed."""
 _TRIMMED = 0.15
 """Share of the rounds at each end that the mean leaves out: none below seven rounds, one from seven, two from 14."""
+_LEAST_PART = 0.25
 _PRIOR = 4.0
 """As many degrees of freedom the median variance of a class counts beside a smaller one."""
 _LEAST_DEVIATION = 1e-5
@@ -62,27 +68,47 @@ def paired(
     """Return how each result differs, by its differences in each round (logarithms).
 
     ``classes``: which results share a noise. SAME: the whole interval, of ``FEWEST_SAME`` rounds, lies within the
-    relative ``threshold``. LOWER and HIGHER: the interval reaches beyond that, 0 is excluded, and there are
-    ``FEWEST_ROUNDS``; of all that are, at most the share ``alpha`` is false (Benjamini and Hochberg). UNCLEAR: others.
+    relative ``threshold``. LOWER and HIGHER: the interval reaches beyond that, and the last of the ``LOOKS`` excludes
+    0; of all that do, at most the share ``alpha`` is false (Benjamini and Hochberg). UNCLEAR: others.
     """
     known = {key: values for key, values in changes.items() if values}
-    spread = {key: _trimmed(values) for key, values in known.items()}
+    found = _estimated(known, classes)
+    tested = _estimated({key: values[: _look(values)] for key, values in known.items() if _look(values)}, classes)
+    ordered = list(tested)
+    spent = [_spent(tested[key], known[key]) for key in ordered]
+    real = discoveries(polars.Series(spent, dtype=polars.Float64), max(len(found), 1), alpha).to_list()
+    differ = {key for key, is_real in zip(ordered, real, strict=True) if is_real}
+    bound = math.log1p(threshold)
+    return {key: _judged(one, bound, key in differ) for key, one in found.items()}
+
+
+def _look(values: Sequence[float]) -> int:
+    """Return the rounds of the last look, 0 before the first."""
+    return max((look for look in LOOKS if look <= len(values)), default=0)
+
+
+def _spent(one: Difference, values: Sequence[float]) -> float:
+    """Return the p of a look, as many times as large as its part of ``ALPHA`` is smaller than the whole."""
+    if one.rounds == FEWEST_ROUNDS and one.change and any(value / one.change < _LEAST_PART for value in values[:FEWEST_ROUNDS]):
+        return 1.0
+    return min(one.p * 2.0 ** (1 + LOOKS.index(one.rounds)), 1.0)
+
+
+def _estimated(changes: Mapping[Key, Sequence[float]], classes: Mapping[Key, str]) -> dict[Key, Difference]:
+    """Return each result's change, margin and p, without a verdict."""
+    spread = {key: _trimmed(values) for key, values in changes.items()}
     middles = _medians({key: one.variance for key, one in spread.items() if one.freedom}, classes)
     found = {}
     for key, one in spread.items():
-        variance, freedom = one.variance, one.freedom
+        rounds, variance, freedom = len(changes[key]), one.variance, one.freedom
         middle = middles.get(classes[key], 0.0)
         if freedom and variance <= middle:
             variance = (_PRIOR * middle + freedom * variance) / (_PRIOR + freedom)
             freedom += _PRIOR
-        sigma = max(math.sqrt(variance), _LEAST_DEVIATION / math.sqrt(len(known[key])))
+        sigma = max(math.sqrt(variance), _LEAST_DEVIATION / math.sqrt(rounds))
         p = two_sided(one.mean / sigma, freedom) if freedom else 1.0
-        found[key] = Difference(len(known[key]), one.mean, t975(int(freedom)) * sigma if freedom else None, p, UNCLEAR)
-    ordered = list(found)
-    testable = [found[key].p if found[key].rounds >= FEWEST_ROUNDS else 1.0 for key in ordered]
-    real = discoveries(polars.Series(testable, dtype=polars.Float64), max(len(ordered), 1), alpha).to_list()
-    bound = math.log1p(threshold)
-    return {key: _judged(found[key], bound, bool(is_real)) for key, is_real in zip(ordered, real, strict=True)}
+        found[key] = Difference(rounds, one.mean, t975(int(freedom)) * sigma if freedom else None, p, UNCLEAR)
+    return found
 
 
 def _judged(one: Difference, bound: float, is_real: bool) -> Difference:
