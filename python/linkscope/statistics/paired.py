@@ -40,6 +40,7 @@ FEWEST_SAME = 4
 _TRIMMED = 0.15
 """Share of the rounds at each end that the mean leaves out: none below seven rounds, one from seven, two from 14."""
 _LEAST_PART = 0.25
+"""Less than this share of the change is what the other of two speeds shows, not noise."""
 _PRIOR = 4.0
 """As many degrees of freedom the median variance of a class counts beside a smaller one."""
 _LEAST_DEVIATION = 1e-5
@@ -89,7 +90,8 @@ def _look(values: Sequence[float]) -> int:
 
 def _spent(one: Difference, values: Sequence[float]) -> float:
     """Return the p of a look, as many times as large as its part of ``ALPHA`` is smaller than the whole."""
-    if one.rounds == FEWEST_ROUNDS and one.change and any(value / one.change < _LEAST_PART for value in values[:FEWEST_ROUNDS]):
+    at_first = values[:FEWEST_ROUNDS] if one.rounds == FEWEST_ROUNDS and one.change else ()
+    if any(value / one.change < _LEAST_PART for value in at_first):
         return 1.0
     return min(one.p * 2.0 ** (1 + LOOKS.index(one.rounds)), 1.0)
 
