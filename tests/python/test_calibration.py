@@ -20,6 +20,7 @@ from linkscope.results.replicates import folded
 from linkscope.results.row import Row, Stats
 from linkscope.results.run_file import RunFile
 from linkscope.results.stats import stats_of
+from linkscope.results.usual_noise import UsualNoise
 from linkscope.statistics.components import Replicates, components
 
 Json = dict[str, Any]
@@ -226,6 +227,18 @@ def test_too_few_runs_and_intervals_that_hold_noise_already_are_not_widened_agai
     found = of_all(widened)
     assert found.calibrated is None
     assert found.intervals.covered > 0.8
+
+
+def test_noise_that_intervals_have_as_usual_is_not_added_again() -> None:
+    runs = held_by(0.03, runs=8, rng=random.Random(3))
+    before, after = (
+        of_all([replace(run, rows=tuple(folded([row, row], usual=usual) for row in run.rows)) for run in runs])
+        for usual in (UsualNoise(), UsualNoise(runs=0.02))
+    )
+    assert after.intervals.margin > 100 * before.intervals.margin
+    assert before.calibrated is not None
+    assert after.calibrated is not None
+    assert after.calibrated.margin == pytest.approx(before.calibrated.margin, rel=0.02)
 
 
 def test_a_case_is_drawn_towards_its_class() -> None:

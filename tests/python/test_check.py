@@ -81,6 +81,15 @@ def test_limits_are_of_models_and_tiers_not_of_devices() -> None:
     assert len(both) == 1  # of both directions
 
 
+def test_a_limit_asks_for_no_more_paths_than_every_good_run_has() -> None:
+    whole, other = good()
+    rows = tuple(row for row in other.rows if "/d2d/gpu:1>gpu:0/" not in row.id)
+    plan = {**other.header["plan"], "ids": [row.id for row in rows]}
+    part = replace(other, header=other.header | {"plan": plan}, rows=rows)
+    for runs, paths in (([whole, other], 2), ([whole, part], 1), ([part, whole], 1)):
+        assert {one.paths for one in limits(runs).limits if one.match["row"] == "d2d"} == {paths}
+
+
 def test_a_slow_path_is_named_with_how_far_it_is_beyond() -> None:
     slow = planted.slowed(good()[0], lambda flow: planted.copied(flow, "gpu:1", "gpu:0"), 0.8)
     answer = check(slow, limits())

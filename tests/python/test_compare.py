@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import random
 from collections.abc import Sequence
 from dataclasses import replace
@@ -11,15 +12,17 @@ from typing import Any
 
 import modelled_run as made
 import planted_faults as planted
+import polars
 import pytest
 import recorded
 from compared import BASE, NEW, causes, changed, compare, only, runs, with_code
 
 import linkscope
 from linkscope.answers.answer import Answer, Outcome
-from linkscope.answers.compare import THRESHOLD
+from linkscope.answers.compare import THRESHOLD, speeds_of
 from linkscope.cli import main
 from linkscope.errors import LinkscopeError
+from linkscope.figures.run import Run
 from linkscope.importers.imported_run import Wanted, import_file
 from linkscope.machine.node import Device
 from linkscope.messages.catalog import problem
@@ -326,3 +329,22 @@ def test_a_warning_of_several_runs_stands_once_and_counts_them() -> None:
     (load,) = [one for one in found.findings if one.code == "doctor.load"]
     assert load.facts["run"] == f"{NEW.name} and 2 more"
     assert len(with_code(found, "doctor.load")) == 3
+
+
+def test_noise_of_so_many_turns_has_one_degree_of_freedom_less() -> None:
+    base, _ = runs()
+    for noise, freedom in (({"turns": 10}, 9), ({"turns": 10, "freedom": 20}, 20)):
+        speeds = speeds_of(Run(replace(base, header=base.header | {"noise": noise})))
+        assert set(speeds["calibrated_freedom"]) == {freedom}
+
+
+def test_a_change_of_two_margins_would_have_shown() -> None:
+    base, new = runs()
+    found = compare([base], [new])
+    every = found.table("compare.results").frame.join(Run(new).results.select("id", "class").unique(), on="id")
+    known = every.filter(polars.col("speed_high").is_not_null())
+    margins = ((1 + known["speed_high"]) / (1 + known["speed"])).log()
+    middle = known.with_columns(margins.alias("margin")).group_by("class").agg(polars.col("margin").median())
+    wide = {name: math.expm1(2 * margin) for name, margin in middle.iter_rows() if 2 * margin > 1.1 * THRESHOLD}
+    assert wide
+    assert {name: found.data["detectable"][name] for name in wide} == pytest.approx(wide)

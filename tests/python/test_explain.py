@@ -250,6 +250,9 @@ def test_the_screen_names_what_is_fine_and_what_to_look_at(healthy: RunFile) -> 
     facts = {one.code: one.facts for one in answer.findings}
     assert facts["explain.evidence-rate"]["slow"] == 34
     assert facts["explain.evidence-rate"]["checked"] == 114
+    fails = checked(answer).filter(outcome="fails", unit="GB/s")
+    shown = facts["explain.evidence-rate"]["value"] / facts["explain.evidence-rate"]["expected"]
+    assert shown == pytest.approx(fails["ratio"].min())
     assert facts["explain.not-it"]["parts"] == ["host", "local"]
     assert facts["explain.not-it"]["others"] == ["gpu:0", "gpu:2", "gpu:3"]
     (check,) = [one for one in answer.findings if one.code == "explain.check-nvlink"]
@@ -482,3 +485,12 @@ def test_python_gives_the_same_answer(healthy: RunFile) -> None:
     answer = linkscope.explain(str(recorded.HEALTHY))
     assert (answer.question, answer.outcome) == ("explain", Outcome.HOLDS)
     assert linkscope.explain(healthy).headline == answer.headline
+
+
+def test_limits_are_below_what_rates_are_expected_to_reach_and_above_times(healthy: RunFile) -> None:
+    answer = explain(healthy)
+    units = dict(checked(answer).select("expected_source", "unit").iter_rows())
+    said = [one.facts for one in answer.details if one.code.startswith("explain.source")]
+    assert {units[one["citation"]] for one in said} == {"GB/s", "s"}
+    for one in said:
+        assert all((limit < 1) == (units[one["citation"]] == "GB/s") for limit in one["limits"])

@@ -192,3 +192,12 @@ def test_what_older_runs_do_not_say_did_not_change() -> None:
     assert setup_changes(Run(old), Run(new), ()) == []
     small = with_state(recorded.healthy(), "gpu:1", bar1_bytes=1 << 28, clique=1)
     assert [one.setting for one in setup_changes(Run(small), Run(new), ())] == ["bar1_bytes"]
+
+
+def test_what_moved_while_nothing_was_measured_is_not_the_runs() -> None:
+    """A run that was interrupted reads the counters again before it goes on."""
+    first, moved = _run({}, {}).file, _run({}, RECOVERED).file
+    resumed = {**moved.states[-1], "when": "resumed"}
+    for pause, found in ((first.states[-1:], []), ((), ["health.nvlink"])):
+        states = (*pause, resumed, moved.states[-1]) if pause else (moved.states[-1],)
+        assert [one.code for one in health_findings(Run(replace(first, states=states)))] == found

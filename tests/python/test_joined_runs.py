@@ -81,6 +81,16 @@ def test_runs_count_together_by_the_interval_between_them() -> None:
     assert apart(answer(*alike)) == []
 
 
+def test_of_runs_that_all_disagree_none_is_the_odd_one() -> None:
+    runs = [messages(4e-7 * times, 2e-7 * times, [8, KIB], f"{times}.jsonl") for times in (1, 4, 16)]
+    assert apart(answer(*runs)) == [("choose.runs-differ", {"cases": 4, "of": 4})]
+
+
+def test_a_case_that_one_run_alone_has_is_none_to_disagree_on() -> None:
+    more = messages(4e-7, 2e-6, [8, KIB, 64 * KIB], "more.jsonl")
+    assert apart(answer(messages(4e-7, 2e-7, [8, KIB]), more)) == [("choose.runs-differ", {"cases": 2, "of": 4})]
+
+
 def test_the_result_of_several_runs_is_the_middle_one_with_students_interval() -> None:
     sizes = [8]
     one = joined([messages(seconds, 2e-7, sizes) for seconds in (4e-7, 5e-7, 4.5e-7)])

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+import modelled_run as made
 import pytest
+from msgspec.structs import replace
 
 from linkscope.results.noise_class import LARGE, NoiseClass, noise_class
+from linkscope.results.usual_noise import usual_noise
 
 Json = dict[str, Any]
 
@@ -77,3 +80,16 @@ def test_traits_decide_and_not_names() -> None:
     touched = {"memories": {"new": {"lies_on": "host", "placed_by_touch": True}}}
     assert noise_class({"flows": [one], "labels": {"traits": locked}}) is NoiseClass.PINNED
     assert noise_class({"flows": [one], "labels": {"traits": touched}}) is NoiseClass.PAGEABLE
+
+
+@pytest.mark.parametrize(("name", "runs"), [("pushed", 0.001), ("pulled", 0.0025)])
+def test_a_shape_that_was_sought_adds_what_shapes_that_tie_differ_by(name: str, runs: float) -> None:
+    one, _ = OF_CLASS[name]
+
+    def noise(tuned: Json, setting: Json) -> float:
+        row = made.ok(made.case(name, [{**one, **tuned}], {}), [[1e-3] * 6])
+        return usual_noise(replace(row, flows=(replace(row.flows[0], setting=setting),))).runs
+
+    sought, blocks = {"tuning_group": "a"}, {"blocks": 64}
+    assert noise(sought, blocks) == runs
+    assert noise(sought, {}) == noise({}, blocks) == noise({**sought, "parameters": blocks}, blocks) == 0

@@ -164,6 +164,14 @@ def test_what_slows_down_with_time_is_named(measured: RunFile) -> None:
     }
 
 
+def test_a_drop_within_the_noise_of_both_ends_is_none(tmp_path: Path) -> None:
+    """With 5% noise and 17 permutations in a third, the two medians are together uncertain by 7.5%."""
+    run = as_measured(measure(replace(MINUTE, devices="gpu:0,gpu:1"), tmp_path / "a.jsonl"))
+    for factor, named in ((0.88, []), (0.84, [("sustained.drop-path", "gpu:1>gpu:0")])):
+        late = slowed(run, lambda flow: planted.copied(flow, "gpu:1", "gpu:0"), factor, since=0.66)
+        assert [errors(ask("check", with_noise(late, 0.05, seed))) for seed in (0, 2, 3)] == [named] * 3
+
+
 def test_a_load_that_was_stopped_is_judged_by_what_it_has(measured: RunFile, tmp_path: Path) -> None:
     lines = measured.path.read_text().splitlines(keepends=True)
     path = tmp_path / "cut.jsonl"

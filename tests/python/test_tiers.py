@@ -69,6 +69,11 @@ def test_noise_alone_makes_no_class() -> None:
         assert found["tiers"].to_list() == [["x4"], ["x2"], ["x1"]], seed
 
 
+def test_rates_whose_intervals_overlap_are_of_one_class() -> None:
+    apart = {noise: matrix(lambda a, b, lanes: 100.0 if lanes < 4 else 106.0, noise) for noise in (0.002, 0.2)}
+    assert {noise: found["pairs"].to_list() for noise, found in apart.items()} == {0.002: [4, 8], 0.2: [12]}
+
+
 @pytest.mark.parametrize("path", RUNS, ids=lambda path: path.stem)
 def test_recorded_healthy_nodes_have_no_pair_off(path: Path) -> None:
     run = Run.of(path)

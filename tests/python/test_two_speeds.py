@@ -100,3 +100,6 @@ def test_a_comparison_has_the_speeds_of_each_side() -> None:
     one, other = run_of(SLOW_S, FAST_S, SLOW_S), run_of(*[SLOW_S] * 3)
     (line,) = compare([one, other], [other]).table("compare.results").frame.iter_rows(named=True)
     assert (line["base_modes_in"], line["new_modes_in"]) == ([5, 1], None)
+    host = [run_of(SLOW_S, FAST_S, SLOW_S, flow=CPUS), run_of(*[SLOW_S, FAST_S] * 3, flow=CPUS)]
+    (line,) = compare(host[:1], host[1:]).table("compare.results").frame.iter_rows(named=True)
+    assert (line["base_modes_in"], line["new_modes_in"]) == (None, [3, 3]), "of host memory three are too few"
