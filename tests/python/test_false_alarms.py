@@ -6,6 +6,7 @@ times, launch shapes that a run keeps, waits of the host that take 1.3 us more i
 
 from __future__ import annotations
 
+import math
 import random
 from collections.abc import Iterator, Sequence
 from itertools import combinations, islice
@@ -19,6 +20,7 @@ import pytest
 from linkscope.answers.answer import Outcome
 from linkscope.answers.compare import ALPHA, KEY, THRESHOLD, compare, speeds_of
 from linkscope.figures.run import Run
+from linkscope.results.noise_class import NoiseClass
 from linkscope.results.row import Row
 from linkscope.results.run_file import fold
 from linkscope.statistics.variance import HIGHER, LOWER, differences, judged
@@ -55,13 +57,30 @@ def copies(rng: random.Random, slow: dict[tuple[str, str], float]) -> Iterator[t
             late = rng.gauss(0, 0.3e-6)
             waits = [least + late + rng.choice((0.0, 0.0, 1.3e-6)) + rng.gauss(0, 0.2e-6) for _ in range(3)]
             yield made.case("waited", [flow(size)], {}, clock="host"), waits, {}
-        flag = {**flow(8, "ping-pong"), "executor": source}
-        yield made.case("flag", [flag], {}), [rng.choice((0.77e-6,) * 4 + (0.62e-6,)) for _ in range(3)], {}
+        for size in (8, 64, 512, 4096):
+            flag = {**flow(size, "ping-pong"), "executor": source}
+            yield made.case("flag", [flag], {}), [rng.choice((0.77e-6,) * 4 + (0.62e-6,)) for _ in range(3)], {}
         for ends in ((source, "numa:0"), ("numa:0", source)):
             pinned = {**flow(256 * MIB, ends=ends), "executor": source}
-            yield made.case("host", [pinned], {}), times(55.3, 256 * MIB, 0.003, 0.002, 1.0), {}
+            yield made.case("host", [pinned], {}), times(55.3, 256 * MIB, 0.003, 0.001, 1.0), {}
             small = {**flow(64 * KIB, ends=ends), "executor": source}
-            yield made.case("host-by-size", [small], {}), times(17.2, 64 * KIB, 0.006, 0.006, 1.0), {}
+            yield made.case("host-by-size", [small], {}), times(17.2, 64 * KIB, 0.006, 0.003, 1.0), {}
+    yield from of_the_host(rng)
+
+
+def of_the_host(rng: random.Random) -> Iterator[tuple[Json, list[float], Json]]:
+    """Yield likewise cases whose processes differ most: of CPUs, of pages that no driver locked, of two processes."""
+    for size, gbps in ((MIB, 40.0), (64 * MIB, 12.0), (256 * MIB, 11.0)):
+        for name, ends, processes, run in (
+            *(("cpu", ("numa:0", "numa:0"), 0.09, 0.03), ("pageable", ("numa:0", "gpu:0"), 0.11, 0.02)),
+            ("processes", ("gpu:0", "gpu:1"), 0.03, 0.01),
+        ):
+            flow = made.flow(*ends, size, "memcpy" if name == "cpu" else "copy-engine")
+            if name != "processes":
+                flow["source"] = {**flow["source"], "memory": "pageable"}
+            case = made.case(name, [flow], {}) | ({"processes": 2} if name == "processes" else {})
+            shift = rng.gauss(0, run)
+            yield case, [size * 1e-9 / gbps * math.exp(shift + rng.gauss(0, processes)) for _ in range(3)], {}
 
 
 def run_of(seed: int, **slow: float) -> Run:
@@ -111,8 +130,10 @@ def test_three_percent_of_one_pair_are_found(node: Sequence[Run]) -> None:
     assert sum(right) >= 19
 
 
-def test_intervals_hold_what_the_other_runs_found(node: Sequence[Run]) -> None:
-    frame = polars.concat([run.results.select("id", "value", "value_low", "value_high") for run in node])
+@pytest.mark.parametrize("of_class", [one.key for one in NoiseClass])
+def test_intervals_of_every_class_hold_what_the_other_runs_found(of_class: str, node: Sequence[Run]) -> None:
+    frame = polars.concat([run.results.select("id", "class", "value", "value_low", "value_high") for run in node])
+    frame = frame.filter(polars.col("class") == of_class)
     held, apart, results = 0.0, 0.0, 0
     for (_,), some in frame.group_by("id"):
         lines = list(some.select("value", "value_low", "value_high").iter_rows())
