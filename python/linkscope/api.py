@@ -249,8 +249,9 @@ def export(*runs: RunFile | str | os.PathLike[str], output: str | os.PathLike[st
 def analyze(found: RunFile | str | os.PathLike[str], *questions: str) -> Answer:
     """Answer questions of a run, read or named: "peaks", "tiers", "fits" or another of ``linkscope analyze -h``.
 
-    Of one question ``.tables[0].frame`` has its lines, rates in GB/s and times in seconds; "Analyses" in docs/method.md
-    has the formulas. Without a question: the conclusions of all that the run can answer. Raises LinkscopeError.
+    Of one question ``.tables[0].frame`` has its lines, rates in GB/s and times in seconds;
+    `linkscope help analyze.QUESTION` has its formula. Without a question: the conclusions of all that the run can
+    answer. Raises LinkscopeError.
     """
     return _ask("analyze", found, questions=questions)
 

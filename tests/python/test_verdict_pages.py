@@ -22,8 +22,10 @@ from linkscope.statistics import best, interval, modes, paired
 ROOT = Path(__file__).parents[2]
 READING = (ROOT / "docs" / "reading-results.md").read_text()
 VERDICTS = (ROOT / "docs" / "verdicts.md").read_text()
+SAID = " ".join(VERDICTS.split())
 SCREEN = (ROOT / "tests" / "snapshots" / "show-healthy-full.txt").read_text()
 _DEFAULTS = {field.name: field.default for one in (study.Claim, study.Crossing) for field in fields(one)}
+_BY_HOST = {NoiseClass.WAITED, NoiseClass.PAGEABLE, NoiseClass.CPU, NoiseClass.PROCESSES}
 _WAITED = {
     "processes": (usual_noise._WAIT_S, usual_noise._WAIT_SHARE),
     "runs": (usual_noise._WAIT_RUNS_S, usual_noise._WAIT_RUNS_SHARE),
@@ -43,6 +45,7 @@ def test_its_screen_is_what_show_prints() -> None:
 def test_every_verdict_has_a_meaning() -> None:
     texts = [path.read_text() for path in FOLDER.glob("*.toml")]
     words = {word for text in texts for word in re.findall(r'^verdict = "(.+)"$', text, re.MULTILINE)}
+    words = {word.format(side="B", beside="A") for word in words}
     assert len(words) > 10
     explained = READING.partition("## A verdict")[2].partition("\n## ")[0]
     assert {word for word in words if not re.search(rf"[|,] {word}(,| \|)", explained)} == set()
@@ -88,14 +91,17 @@ def _percent(share: float | None, otherwise: str) -> str:
     ],
 )
 def test_a_number_is_the_codes(said: str) -> None:
-    assert said in " ".join(VERDICTS.split())
+    assert said in SAID
 
 
 def test_other_numbers_are_the_codes() -> None:
-    assert (paired.FEWEST_ROUNDS, paired.FEWEST_SAME) == (8, 4)
-    assert "needs eight rounds, sameness four" in VERDICTS
+    assert (paired.LOOKS, paired._LEAST_PART, paired.FEWEST_SAME) == ((8, 14, 28, 56), 0.25, 4)
+    assert "after 8, 14, 28 and 56 rounds, at a half, quarter, eighth and sixteenth of 0.001" in SAID
+    assert (modes._OF_GROUPS, modes._OF_FEW, modes._FEW) == (6, 6, 6)
+    assert {one for one in NoiseClass if one.fewest_of_two_speeds == 3} == set(NoiseClass) - _BY_HOST
+    assert {one.fewest_of_two_speeds for one in _BY_HOST} == {6}
     assert f"over {ABOVE_PEAK} of the peak" in READING
     tolerances = "tolerance {peer:.0%} (GPUs), {host:.0%} (host), {local:.0%} (local)"
-    assert tolerances.format(**checked_results.PEER_TOLERANCE) in " ".join(VERDICTS.split())
+    assert tolerances.format(**checked_results.PEER_TOLERANCE) in SAID
     assert FEWEST_KEPT == 5
-    assert "from five turns on" in " ".join(VERDICTS.split())
+    assert "from five turns on" in SAID

@@ -17,8 +17,9 @@ Kind = Literal["methods", "memories"]
 
 def methods() -> str:
     """How bytes move: each method, its parameters, and the suites with it."""
-    introduction = "How bytes move. `linkscope list methods` says which your machine has; [method.md](../method.md)"
-    return _page("methods", "Methods", f"{introduction} defines what the figure of each is.", _methods_of)
+    introduction = "How bytes move. `linkscope list methods` says which your machine has."
+    reading = "[Reading results](../reading-results.md) says what each result is."
+    return _page("methods", "Methods", f"{introduction} {reading}", _methods_of)
 
 
 def memories() -> str:
