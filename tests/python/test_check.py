@@ -434,3 +434,28 @@ def test_forms_are_written_by_name_or_printed(tmp_path: Path, capsys: pytest.Cap
     assert capsys.readouterr().out.count("\n") == 1
     for words in (("foo=a",), ("junit",), ("junit=",), ("junit=-", "--write", "dcgm=-")):
         assert run(*known, "--write", *words) == 2
+
+
+def test_nothing_is_measured_for_files_that_cannot_be_written(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file, measured = tmp_path / "limits.yaml", tmp_path / "a.jsonl"
+    file.write_text(limits().text())
+    for where in (tmp_path / "nowhere" / "a.xml", file / "a.xml", tmp_path):
+        assert run("check", "host", "--limits", file, "-o", measured, "--write", f"junit={where}") == 2
+        assert str(where) in capsys.readouterr().err
+        assert not measured.exists()
+
+
+def test_a_file_that_fails_late_hides_neither_the_answer_nor_other_files(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file, line = tmp_path / "limits.yaml", tmp_path / "a.json"
+    file.write_text(limits().text())
+    monkeypatch.setattr("linkscope.cli.written_forms._obstacle", lambda path: None)
+    words = ("--write", f"junit={tmp_path / 'nowhere' / 'a.xml'}", "--write", f"json-line={line}")
+    assert run("check", sorted(TURNS.glob("*.jsonl"))[0], "--limits", file, *words) == 2
+    said = capsys.readouterr()
+    assert "PASSED" in said.out
+    assert "a.xml" in said.err
+    assert json.loads(line.read_text())["passed"] is True

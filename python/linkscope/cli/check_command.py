@@ -44,12 +44,12 @@ def check(
     from linkscope.cli.answering import printed
     from linkscope.results.limits import load_limits
 
-    forms = WrittenForms.of(write or (), (("junit", junit), ("prometheus", prometheus)))
+    forms = WrittenForms.of(write or (), (("junit", junit), ("prometheus", prometheus)))  # before anything is measured
     if make_limits is not None:
         if limits is not None or sustained is not None:
             raise LinkscopeError("--make-limits takes good runs: leave out --limits and --sustained")
         return _make(make_limits, what or [])
-    known = None if limits is None else load_limits(limits)  # before anything is measured
+    known = None if limits is None else load_limits(limits)
     if sustained is not None:
         if what or budget is not None:
             raise LinkscopeError("--sustained takes no run file, suite or --budget")
@@ -57,8 +57,10 @@ def check(
     else:
         run = _run_of(what or [], known is not None, budget, machine, output)
     found = ask("check", run, limits=known)
-    forms.write(found)
-    return printed(found, out(), "json" if as_json else forms.printed or "text", full)
+    try:
+        return printed(found, out(), "json" if as_json else forms.printed or "text", full)
+    finally:
+        forms.write(found)
 
 
 def _make(path: Path, names: Sequence[str]) -> int:

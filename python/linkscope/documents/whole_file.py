@@ -14,10 +14,10 @@ def put_whole(path: Path, data: bytes) -> None:
 
     A pipe or a device such as /dev/stdout is written to as it is; of a link, what it leads to.
     """
-    path = Path(os.path.realpath(path))
-    if path.exists() and not path.is_file():
+    if path.exists() and not path.is_file():  # of a pipe, /dev/stdout leads to a name that no folder has
         path.write_bytes(data)
         return
+    path = Path(os.path.realpath(path))
     with tempfile.NamedTemporaryFile(dir=path.parent, prefix=f".{path.name}.", delete=False) as stream:
         beside = Path(stream.name)
         try:
