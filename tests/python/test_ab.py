@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import math
 import os
 import shutil
 import signal
@@ -24,6 +25,8 @@ from linkscope.launch import ab_narrow
 from linkscope.launch.ab_sides import check_loaded, side_of
 from linkscope.launch.job import Request
 from linkscope.launch.launcher.launch_options import LaunchOptions
+from linkscope.messages.catalog import verdict
+from linkscope.messages.finding import Level
 from linkscope.plan.planned_case import PlannedCase
 from linkscope.results.run_file import RunFile
 
@@ -115,9 +118,50 @@ def test_few_rounds_give_no_verdict_on_what_differs() -> None:
 
 def test_each_further_side_has_a_verdict_of_its_own() -> None:
     found = ask(sides(RECORDED, 4, _of_method("kernel-copy", -0.05), rounds=8, names=("a", "b", "c")))
-    assert claims(found) == ["ab.other-faster"]
+    assert claims(found) == ["ab.faster"]
+    assert verdict(found.headline) == "C FASTER"
     assert [one["side"] for one in found.data["differences"]] == ["b", "c"]
     assert found.exit_code == 0
+
+
+def _with_lost(run: Run, share: float) -> Run:
+    """Return the run with the first cases failed, in all rounds."""
+    ids = list(run.rows)[: math.ceil(share * len(run.rows))]
+    failed = {"status": "failed", "reason": "data arrived wrong", "flows": []}
+    lines = [
+        {**{name: one[name] for name in one if name != "aggregate"}, **failed} if one.get("id") in ids else one
+        for one in (run.header, *(line for row in run.file.rows for line in row.lines))
+    ]
+    return Run(RunFile.of_lines(run.path, (json.dumps(line).encode() for line in lines)))
+
+
+@pytest.mark.parametrize("share", [0.001, 0.5, 1.0])
+def test_cases_that_only_the_other_side_loses_decide(share: float) -> None:
+    a, b = sides(RECORDED, 7, rounds=8)
+    lost, found = _with_lost(b, share), ask([a, _with_lost(b, share)])
+    count = sum(row.status == "failed" for row in lost.file.rows)
+    facts = found.headline.facts
+    assert (found.exit_code, found.headline.code, facts["side"], facts["count"]) == (1, "ab.failed", "B", count)
+    assert "ab.lost" not in {one.code for one in (*found.findings, *found.details)}
+    assert ask([_with_lost(a, 0.2), b]).exit_code == 0, "what the base lost is told, and nothing else"
+
+
+def test_the_worst_side_decides() -> None:
+    a, b, c = sides(RECORDED, 8, rounds=8, names=("a", "b", "c"))
+    assert ask([a, b, _with_lost(c, 1.0)]).headline.facts["side"] == "C"
+    *_, wide = sides(RECORDED, 8, noise=two_speeds, rounds=8, names=("a", "b", "c"))
+    found = ask([a, b, wide])
+    assert (found.exit_code, found.headline.code, found.headline.facts["side"]) == (3, "ab.inconclusive", "C")
+
+
+def test_what_is_slower_alone_is_an_error_and_the_sides_are_named() -> None:
+    slower, faster = _of_method("kernel-copy", 0.05), _of_method("copy-engine", -0.05)
+    _, b, c = sides(RECORDED, 5, lambda case: slower(case) + faster(case), rounds=8, names=("a", "b", "c"))
+    found = ask([b, c])
+    said = (found.headline, *found.findings)
+    assert {one.code for one in said if one.level is Level.ERROR} == {"ab.mixed"}
+    *_, c = sides(RECORDED, 5, slower, rounds=8, names=("a", "b", "c"))
+    assert verdict(ask([b, c]).headline) == "B FASTER"
 
 
 def _sides_of(folder: Path) -> dict[str, list[Json]]:
@@ -150,8 +194,9 @@ def test_sides_that_are_alike_are_the_same(bench: Bench) -> None:
 def test_a_case_that_fails_under_one_side_is_told(bench: Bench) -> None:
     fault = 'FAKE_ENGINE={"/64KiB": "crash"}'
     ended = bench.cli("ab", bench.suite, "--a", "as-is", "--b", fault, "--sizes", "32K,64K", "-o", "out", "--json")
-    lost = [one for one in json.loads(ended.out)["findings"] if one["code"] == "ab.lost"]
-    assert [(one["facts"]["side"], one["facts"]["count"]) for one in lost] == [("B", 1)]
+    headline = json.loads(ended.out)["headline"]
+    assert (ended.code, headline["code"]) == (1, "ab.failed")
+    assert (headline["facts"]["side"], headline["facts"]["count"]) == ("B", 1)
 
 
 def test_what_was_measured_before_an_interruption_can_be_compared(

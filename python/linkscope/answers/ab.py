@@ -34,14 +34,11 @@ _FEW_ROWS, _FEW_RULES, _FEW_LOST = 8, 3, 2
 """Lines of a first screen."""
 _OF_ROUNDS = ("run.cut-short", "run.rounds-missing", "run.budget-ended")
 """What heads say of a run that others may complete."""
-_CODES = {
-    "slower": ("ab.slower", "ab.slower-apart"),
-    "b": ("ab.faster", "ab.faster-apart"),
-    "faster": ("ab.other-faster", "ab.other-faster-apart"),
-}
-"""By what a side is beside the base: where results share something, and where they do not."""
+_CODES = {LOWER: ("ab.slower", "ab.slower-apart"), HIGHER: ("ab.faster", "ab.faster-apart")}
+"""By verdict: where results share something, and where they do not."""
 _MIXED = {"ab.slower": "ab.mixed", "ab.slower-apart": "ab.mixed-apart"}
 """The headline where some results are slower and others faster."""
+_WORST_FIRST = (Outcome.FAILS, Outcome.UNCLEAR, Outcome.HOLDS)
 _NAMES = ("between", "called", "bytes")
 """Columns that name a result."""
 _SHOWN = ("base", "other", "speed", "speed_low", "speed_high", "rounds", "p", "verdict")
@@ -69,25 +66,25 @@ def answer(base: Run, *others: Run, alpha: float = ALPHA, threshold: float = THR
     sides = [_Beside(name, runs[0], run, alpha, threshold) for name, run in zip(names[1:], runs[1:], strict=True)]
     found = [finding for side in sides for finding in side.findings(names[0])]
     lost = [finding for side in sides for finding in side.lost(names[0])]
-    outcome, headline = _verdict(sides, heads, found, threshold)
-    rest = [one for one in found if one.facts != headline.facts]
-    level = Level.ERROR if outcome is Outcome.FAILS else Level.NOTE
+    outcome, headline = _verdict(sides, heads, names[0], threshold)
+    rest, lost = ([one for one in some if one.facts != headline.facts] for some in (found, lost))
     spoilers, repeated = ([one for one in some if one.code not in _OF_ROUNDS] for some in findings_of(heads))
     missing = sum(head.missing for head in heads)
     block = [
         *_settings(runs, names),
-        *(side.counts(threshold) for side in sides if found),
+        *(side.counts(threshold) for side in sides if found or outcome is Outcome.FAILS or len(sides) > 1),
         *rest[:_FEW_RULES],
     ]
     return Answer(
         "ab",
         heads,
-        replace(headline, level=level),
+        headline,
         outcome,
         findings=(
             *spoilers,
             *([warning("ab.cut-short", missing=missing)] if missing else []),
-            *(replace(one, level=level) for one in (*block, *lost[:_FEW_LOST])),
+            *block,
+            *lost[:_FEW_LOST],
         ),
         tables=tuple(table for side in sides for table in side.tables(names[0])),
         next=tuple(_next(outcome, runs)),
@@ -134,10 +131,10 @@ class _Beside:
         facts = {"side": self.name.upper(), "beside": base.upper(), "change": change, "total": len(self.lines)}
         facts |= {"interval": tuple(sorted((low, high))), "count": len(rule.lines), "alike": rule.alike}
         facts |= {"what": ", ".join(word.text(self.run.library) for word in rule.words), "words": words}
-        code, apart = _CODES["slower" if verdict == LOWER else "b" if self.name == "b" else "faster"]
+        code, apart = _CODES[verdict]
         return Finding(
             code if rule.words else apart,
-            Level.NOTE,
+            Level.ERROR if verdict == LOWER else Level.NOTE,
             facts,
             results=tuple(dict.fromkeys(line["id"] for line in rule.lines)),
         )
@@ -164,16 +161,39 @@ class _Beside:
         return note("ab.counts", total=len(self.lines), rounds=rounds, **facts)
 
     def lost(self, base: str) -> Iterator[Finding]:
-        """Yield the cases that ran on one of the two sides alone, by reason."""
+        """Yield the cases that ran on one of the two sides alone, by reason, those that this side lost first."""
         for run, other, side in ((self.base, self.run, self.name), (self.run, self.base, base)):
+            worked = {row.id for row in run.file.rows if row.status == "ok"}
             reasons: dict[str, list[str]] = {}
             for row in other.file.rows:
-                known = run.rows.get(row.id)
-                if row.status != "ok" and known is not None and known.status == "ok" and not row.left_out:
+                if row.status != "ok" and row.id in worked and not row.left_out:
                     reasons.setdefault(str(row.reason), []).append(row.id)
-            for reason, ids in reasons.items():
-                facts = {"count": len(ids), "reason": reason, "side": side.upper()}
-                yield Finding("ab.lost", Level.NOTE, facts, results=tuple(ids))
+            for reason, ids in sorted(reasons.items(), key=lambda item: -len(item[1])):
+                facts = {"count": len(ids), "total": len(worked), "reason": reason, "side": side.upper()}
+                level = Level.ERROR if other is self.run else Level.NOTE
+                yield Finding("ab.lost", level, facts, results=tuple(ids))
+
+    def outcome(self, base: str, threshold: float) -> tuple[Outcome, Finding]:
+        """Return the verdict on this side with its headline."""
+        lost = next((one for one in self.lost(base) if one.level is Level.ERROR), None)
+        if lost is not None:
+            return Outcome.FAILS, replace(lost, code="ab.failed")
+        found = [*self.findings(base)]
+        slower = [one for one in found if one.level is Level.ERROR]
+        rounds = max((line["rounds"] for line in self.lines), default=0)
+        if found:
+            largest = max(slower or found, key=lambda one: (one.facts["count"], one.facts["change"]))
+            if 0 < len(slower) < len(found):
+                largest = replace(largest, code=_MIXED[largest.code])
+            return Outcome.FAILS if slower else Outcome.HOLDS, largest
+        total, same = len(self.lines), len(self.with_verdict(SAME))
+        facts = {"total": total, "same": same, "unclear": total - same, "side": self.name.upper()}
+        if 2 * same >= total > 0:
+            return Outcome.HOLDS, note("ab.same", threshold=threshold, rounds=rounds, **facts)
+        if rounds < FEWEST_ROUNDS:
+            return Outcome.UNCLEAR, note("ab.few-rounds", rounds=rounds, needed=FEWEST_ROUNDS)
+        widths = [(one["speed_high"] - one["speed_low"]) / 2 for one in self.lines if one["margin"] is not None]
+        return Outcome.UNCLEAR, note("ab.inconclusive", width=median(widths), **facts)
 
     def tables(self, base: str) -> Iterator[Table]:
         """Yield the results that differ or are unclear, then all; none of a machine model."""
@@ -230,13 +250,12 @@ def _key(line: Mapping[str, Any]) -> Key:
 
 def _changes(base: Run, other: Run) -> dict[Key, dict[int, float]]:
     """Return the logarithm of the speed of a run over the base's, by result and round, where both have the round."""
-    before, after = _by_round(base), _by_round(other)
-    found = {}
-    for key, values in after.items():
-        rounds = sorted(values.keys() & before.get(key, {}).keys())
-        if rounds:
-            found[key] = {number: values[number] - before[key][number] for number in rounds}
-    return found
+    before = _by_round(base)
+    return {
+        key: {number: values[number] - before[key][number] for number in sorted(values.keys() & before[key].keys())}
+        for key, values in _by_round(other).items()
+        if key in before
+    }
 
 
 def _by_round(run: Run) -> dict[Key, dict[int, float]]:
@@ -273,29 +292,18 @@ def _with_differences(frame: Frame, base: Frame, found: Mapping[Key, Difference]
 
 
 def _verdict(
-    sides: Sequence[_Beside], heads: Sequence[RunHead], found: Sequence[Finding], threshold: float
+    sides: Sequence[_Beside], heads: Sequence[RunHead], base: str, threshold: float
 ) -> tuple[Outcome, Finding]:
-    lines = [line for side in sides for line in side.lines]
-    verdicts: dict[Key, set[str]] = {}
-    for line in lines:
-        verdicts.setdefault(_key(line), set()).add(line["verdict"])
-    total, same = len(verdicts), sum(some == {SAME} for some in verdicts.values())
-    rounds = max((line["rounds"] for line in lines), default=0)
-    facts = {"total": total, "same": same, "unclear": total - same}
+    """Return the verdict on the worst side; of those that hold on one that differs."""
     if any(head.modelled for head in heads):
-        return Outcome.UNTESTED, note("ab.modelled", **facts)
-    slower = [one for one in found if one.code.startswith("ab.slower")]
-    if found:
-        largest = max(slower or found, key=lambda one: (one.facts["count"], one.facts["change"]))
-        if 0 < len(slower) < len(found):
-            largest = replace(largest, code=_MIXED[largest.code])
-        return Outcome.FAILS if slower else Outcome.HOLDS, largest
-    if 2 * same >= total > 0:
-        return Outcome.HOLDS, note("ab.same", threshold=threshold, rounds=rounds, **facts)
-    if rounds < FEWEST_ROUNDS:
-        return Outcome.UNCLEAR, note("ab.few-rounds", rounds=rounds, needed=FEWEST_ROUNDS)
-    widths = [(line["speed_high"] - line["speed_low"]) / 2 for line in lines if line["margin"] is not None]
-    return Outcome.UNCLEAR, note("ab.inconclusive", width=median(widths), **facts)
+        return Outcome.UNTESTED, note("ab.modelled")
+
+    def rank(one: tuple[Outcome, Finding]) -> tuple[int, bool, bool, int]:
+        outcome, finding = one
+        count = finding.facts.get("count", finding.facts.get("unclear", 0))
+        return _WORST_FIRST.index(outcome), finding.code != "ab.failed", finding.code == "ab.same", -count
+
+    return min((side.outcome(base, threshold) for side in sides), key=rank)
 
 
 def _said(run: Run) -> Json:

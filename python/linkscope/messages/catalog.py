@@ -52,6 +52,11 @@ def sentence(finding: Finding) -> str:
     return fill(message(finding.code).line, _facts(finding))
 
 
+def verdict(finding: Finding) -> str:
+    """Return the word before a headline, such as SLOW or B FASTER; "" where its message has none."""
+    return fill(message(finding.code).verdict, _facts(finding))
+
+
 def commands(finding: Finding) -> list[str]:
     """Return what a finding says to type, as it runs."""
     return [fill(command, _facts(finding)) for command in message(finding.code).commands]

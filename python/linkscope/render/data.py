@@ -9,7 +9,7 @@ from typing import Any
 import polars
 
 from linkscope.answers.answer import Answer, Table
-from linkscope.messages.catalog import commands, message, sentence
+from linkscope.messages.catalog import commands, sentence, verdict
 from linkscope.messages.finding import Finding
 
 
@@ -22,7 +22,7 @@ def as_json(answer: Answer) -> dict[str, Any]:
     """Return an answer as a JSON-ready dict."""
     return {
         "question": answer.question,
-        "verdict": message(answer.headline.code).verdict,
+        "verdict": verdict(answer.headline),
         "outcome": answer.outcome.value if answer.outcome else None,
         "exit_code": answer.exit_code,
         "runs": [run.to_json() for run in answer.runs],

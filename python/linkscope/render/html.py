@@ -16,7 +16,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined, Template
 from markupsafe import Markup, escape
 
 from linkscope.answers.answer import Answer, Column, Table
-from linkscope.messages.catalog import commands, message, sentence
+from linkscope.messages.catalog import commands, message, sentence, verdict
 from linkscope.messages.finding import Level
 from linkscope.messages.numbers import count
 from linkscope.messages.template import fill
@@ -30,8 +30,8 @@ MOST_ROWS, MOST_FIRST = 200, 40
 """Rows of a table on the page, and of one of a first screen; the CSV has all."""
 _WORDS = re.compile(r"[\d.-]+ [KMG]iB|\S*-\S*")
 _TONES = {
-    **dict.fromkeys(("OK", "SAME", "FASTER", "PASSED"), "fine"),
-    **dict.fromkeys(("SLOW", "SLOWER", "FAILED", "DIFFERS"), "bad"),
+    **dict.fromkeys(("OK", "SAME", "FASTER", "{side} FASTER", "PASSED"), "fine"),
+    **dict.fromkeys(("SLOW", "SLOWER", "{beside} FASTER", "MIXED", "FAILED", "DIFFERS"), "bad"),
 }
 
 
@@ -65,7 +65,9 @@ def _environment() -> Environment:
     )
     found.filters.update(unbroken=_unbroken, label=lambda code: message(code).label)
     found.globals.update(sentence=sentence, commands=commands, message=message, fill=fill, cells=cells, Level=Level)
-    found.globals.update(tone=tone, rows=_rows, shown_columns=_columns, left_out=_left_out, packed=packed_frame)
+    found.globals.update(
+        tone=tone, word_of=verdict, rows=_rows, shown_columns=_columns, left_out=_left_out, packed=packed_frame
+    )
     found.globals.update(heat_map=heat_map, curves_of=_curves, palette=_palette, who=who, terminal=terminal)
     return found
 

@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 from linkscope.answers.answer import Answer, Outcome
-from linkscope.messages.catalog import message, sentence
+from linkscope.messages.catalog import sentence, verdict
 from linkscope.messages.finding import Finding, Level
 from linkscope.render.checked_lines import Line, findings, limit_of, lines
 from linkscope.version import __version__
@@ -33,7 +33,7 @@ def json_line(answer: Answer) -> str:
         "question": answer.question,
         "host": answer.run.host or answer.run.node,
         "time": answer.run.started,
-        "verdict": message(answer.headline.code).verdict,
+        "verdict": verdict(answer.headline),
         "overall_severity": ("WARNING" if warned else "PASS") if passed else "CRITICAL" if decided else "UNKNOWN",
         "passed": passed,
         "exit_code": answer.exit_code,

@@ -15,14 +15,14 @@ from rich.text import Text
 from linkscope.answers.answer import Answer, Column, Table
 from linkscope.answers.run_head import RunHead
 from linkscope.messages import numbers
-from linkscope.messages.catalog import commands, message, sentence
+from linkscope.messages.catalog import commands, message, sentence, verdict
 from linkscope.messages.finding import Finding, Level
 from linkscope.messages.template import fill
 from linkscope.render import cells
 
 _STYLES = {
-    **dict.fromkeys(("OK", "SAME", "FASTER", "B FASTER", "PASSED"), "bold green"),
-    **dict.fromkeys(("SLOW", "SLOWER", "A FASTER", "MIXED", "FAILED", "DIFFERS"), "bold red"),
+    **dict.fromkeys(("OK", "SAME", "FASTER", "{side} FASTER", "PASSED"), "bold green"),
+    **dict.fromkeys(("SLOW", "SLOWER", "{beside} FASTER", "MIXED", "FAILED", "DIFFERS"), "bold red"),
     **dict.fromkeys(("NO VERDICT", "WARNING"), "bold yellow"),
     "MODEL": "bold blue",
 }
@@ -169,13 +169,12 @@ def date(started: str) -> str:
 
 
 def _headline(answer: Answer, width: int) -> Iterable[Text]:
-    found = message(answer.headline.code)
-    word = f"{found.verdict}  " if found.verdict else ""
-    lines = _fold(f"{word}{sentence(answer.headline)}", width)
+    word = verdict(answer.headline)
+    lines = _fold(f"{word}  {sentence(answer.headline)}" if word else sentence(answer.headline), width)
     for number, line in enumerate(lines):
         shown = Text(line)
         if number == 0 and word:
-            shown.stylize(_STYLES.get(found.verdict, "bold"), 0, len(found.verdict))
+            shown.stylize(_STYLES.get(message(answer.headline.code).verdict, "bold"), 0, len(word))
         yield shown
     yield from (Text(f"{_INDENT}{line}") for line in commands(answer.headline))
 
