@@ -78,5 +78,12 @@ TEST(PlanRepeats, AClockThatReadsZeroIsNoDivisor) {
   EXPECT_GE(plan_repeats({measured(0)}, 100e-6).front(), 1000U);
 }
 
+TEST(PlanRepeats, TheShallowestQueueOfACompanyBoundsAllOfIt) {
+  const auto message = [](Seconds time, std::uint64_t most) {
+    return RateEstimate{time, Role::measured, "", most, "calls"};
+  };
+  EXPECT_EQ(plan_repeats({message(1e-3, 64), message(2e-3, 4)}, 60e-3), (Repeats{4, 4}));
+}
+
 }  // namespace
 }  // namespace linkscope

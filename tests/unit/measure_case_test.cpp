@@ -391,5 +391,59 @@ TEST_F(MeasureCase, AShapeThatWasDiscardedIsNotedAndMemoryIsArmedAnew) {
   EXPECT_EQ(transfer.armed.size(), 3U) << "after tuning too";
 }
 
+TEST_F(MeasureCase, WaitsOfLessThanAnInterruptOrAHundredthCount) {
+  FakeTransfer transfer(10e-6);
+  transfer.interference = [] { return Interference{5e-6, 0, 1}; };
+  EXPECT_EQ(run({measured(transfer)}).flows[0].samples_s.size(), 6U) << "5% of 0.1 ms";
+  FakeTransfer longer(10e-3);
+  longer.interference = [] { return Interference{40e-6, 0, 1}; };
+  EXPECT_EQ(run({measured(longer)}).flows[0].samples_s.size(), 6U) << "0.4% of 10 ms";
+}
+
+TEST_F(MeasureCase, SustainedLoadLeavesHalfAQueueToItsTails) {
+  FakeTransfer transfer(10e-3);
+  transfer.own_facts().max_repeats = 8;
+  regime.min_sample_s = 1;
+  EXPECT_EQ(run({measured(transfer)}, Cache::rotated, Load::sustained).flows[0].repeats, 4U);
+  EXPECT_GE(gate.held[0].tail, 1U);
+}
+
+TEST_F(MeasureCase, CallsOfACollectiveAreAlsoCheckedOneByOne) {
+  FakeTransfer transfer(10e-6);
+  transfer.own_facts().collective = true;
+  EXPECT_EQ(run({measured(transfer)}).verified_bytes, 5 * 1024U) << "two passes and three calls";
+  transfer.armed.clear();
+  transfer.wrong_in_round = 3;  // one of the calls
+  EXPECT_THROW(run({measured(transfer)}), Error);
+}
+
+TEST_F(MeasureCase, TheFirstWarmSampleIsNotTheOneAfterArming) {
+  FakeTransfer transfer(10e-6);
+  transfer.time = [&] { return transfer.transfers == gate.held[0].repeats ? 20e-6 : 10e-6; };
+  EXPECT_NEAR(run({measured(transfer)}, Cache::warm).flows[0].seconds.max, 10e-6, 1e-12);
+}
+
+TEST_F(MeasureCase, CallsInARowEndWithTheBudget) {
+  FakeTransfer transfer(10e-6);
+  transfer.own_facts().calls_in_a_row = 20;
+  EXPECT_EQ(run({measured(transfer)}).flows[0].repeats, 20U);
+  FakeTransfer longer(0.1);
+  longer.own_facts().calls_in_a_row = 20;
+  EXPECT_EQ(run({measured(longer)}).flows[0].repeats, 3U) << "an eighth of 2 s";
+}
+
+/// Loses as much of a CPU in every start, and lost some before.
+class RobbedGate final : public FakeGate {
+ public:
+  [[nodiscard]] Seconds stolen() const override { return 100 + 1e-3 * runs; }
+};
+
+TEST_F(MeasureCase, WhatWasStolenIsOfTheSamplesAlone) {
+  RobbedGate robbed;
+  FakeTransfer transfer(10e-6);
+  const CaseResult result = measure_case(session, robbed, {measured(transfer)}, regime);
+  EXPECT_NEAR(result.stolen, 1e-3 * static_cast<double>(result.flows[0].samples_s.size()), 1e-9);
+}
+
 }  // namespace
 }  // namespace linkscope

@@ -74,5 +74,14 @@ TEST(Summarise, TakesAnyOrder) {
   EXPECT_DOUBLE_EQ(stats.max, 9);
 }
 
+TEST(Summarise, HasThePercentilesItNames) {
+  std::vector<double> samples(101);
+  for (std::size_t i = 0; i < samples.size(); ++i) samples[i] = static_cast<double>(i);
+  const Stats stats = summarise(samples);
+  EXPECT_DOUBLE_EQ(stats.p5, 5);
+  EXPECT_DOUBLE_EQ(stats.p95, 95);
+  EXPECT_DOUBLE_EQ(stats.p99, 99);
+}
+
 }  // namespace
 }  // namespace linkscope

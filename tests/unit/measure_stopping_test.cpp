@@ -53,5 +53,16 @@ TEST(StoppingRule, ADriftIsNoPrecision) {
   EXPECT_NE(rule.warnings().front().find("+1.5 %"), std::string::npos);
 }
 
+TEST(StoppingRule, ADriftDownwardsIsNoPrecisionEither) {
+  SamplingOptions options;
+  options.max_samples = 40;
+  StoppingRule rule(options);
+  for (int i = 0; i < 20; ++i) rule.add(1.015);
+  for (int i = 0; i < 20; ++i) rule.add(1.0);
+  EXPECT_EQ(rule.decide(0), Stop::samples);
+  ASSERT_EQ(rule.warnings().size(), 1U);
+  EXPECT_NE(rule.warnings().front().find("-1.5 %"), std::string::npos);
+}
+
 }  // namespace
 }  // namespace linkscope

@@ -172,5 +172,43 @@ TEST(Tune, DataFoundWrongFailTheCaseWhicheverCandidateItWas) {
   }
 }
 
+TEST(Tune, OfLatenciesTheShortestWins) {
+  FakeGate gate;
+  const auto transfer = tunable();
+  std::vector<MeasuredFlow> flows{flow(*transfer, "")};
+  flows.front().quantity = Quantity::latency;
+  Sampler sampler(gate, flows, Regime{});
+  TuningCache cache;
+  static_cast<void>(tune(sampler, flows, 10e-6, cache));
+  EXPECT_EQ(transfer->used, blocks(64));
+}
+
+TEST(Tune, OneStallOfTheFastestDoesNotRuleItOut) {
+  FakeGate gate;
+  const auto transfer = tunable();
+  int starts = 0;
+  transfer->time = [&] {
+    if (transfer->used != blocks(64)) return 2e-6;
+    return ++starts == 2 ? 50e-6 : 1e-6;  // the first of its two runs that count
+  };
+  const std::vector<MeasuredFlow> flows{flow(*transfer, "")};
+  Sampler sampler(gate, flows, Regime{});
+  TuningCache cache;
+  const auto outcomes = tune(sampler, flows, 10e-6, cache);
+  EXPECT_EQ(transfer->used, blocks(64));
+  EXPECT_NEAR(outcomes.front().tried[1].gbps, 1.0, 1e-6);
+}
+
+TEST(Tune, OfShapesThatTieTheFirstStays) {
+  FakeGate gate;
+  const auto transfer = tunable();
+  transfer->time = [] { return 0x1p-20; };  // spans are exact
+  const std::vector<MeasuredFlow> flows{flow(*transfer, "")};
+  Sampler sampler(gate, flows, Regime{});
+  TuningCache cache;
+  static_cast<void>(tune(sampler, flows, 10e-6, cache));
+  EXPECT_EQ(transfer->used, blocks(32));
+}
+
 }  // namespace
 }  // namespace linkscope
