@@ -295,6 +295,18 @@ def test_another_python_finds_linkscope_and_nothing_else_of_this_one(tmp_path: P
         check_loaded(side, (), {"versions": {"Python": "3.12"}})
 
 
+def test_a_library_that_is_not_loaded_is_named_once(tmp_path: Path) -> None:
+    library = tmp_path / "libnccl.so"
+    library.touch()
+    side = side_of("b", [f"nccl={library}"], tmp_path)
+    method = {"traits": {"by_xccl": True}, "reason": f"LINKSCOPE_XCCL: {library}: wrong ELF class"}
+    with pytest.raises(LinkscopeError) as caught:
+        check_loaded(side, (), {"versions": {}, "methods": [method]})
+    said = str(caught.value)
+    assert (caught.value.code, said.count(str(library)), "LINKSCOPE_XCCL" in said) == ("ab.not-loaded", 1, False)
+    assert "wrong ELF class" in said
+
+
 def test_settings_reach_the_processes_and_no_file_brings_them_back() -> None:
     options = LaunchOptions(settings=(("X", "1"),))
     assert options.variables({}) == {"X": "1"}
