@@ -100,6 +100,16 @@ def test_patterns_take_turns_after_each_path_alone() -> None:
     assert MINUTE.command_line == ["linkscope", "check", "--sustained", "60s", "--machine", "h200x4"]
 
 
+def test_a_long_load_has_longer_permutations_and_no_more_of_them() -> None:
+    hour, day = (prepare(replace(MINUTE, budget=budget)) for budget in ("1h", "24h"))
+    loaded = [[one.case for one in job.cases if one.case["load"] == "sustained"] for job in (hour, day)]
+    assert len(loaded[0]) == len(loaded[1]) == 3000
+    assert {one["min_sample_s"] for one in loaded[0]} == {0.15}
+    assert max(one["min_sample_s"] for one in loaded[1]) == pytest.approx(24 * 0.15)
+    assert day.options.point_budget_s == pytest.approx(24 * hour.options.point_budget_s)
+    assert {one.case.get("min_sample_s") for one in day.cases if one.case["load"] == "once"} == {0.005}
+
+
 def test_alike_paths_pass(measured: RunFile) -> None:
     answer = ask("check", measured)
     assert (answer.outcome, answer.headline.code, errors(answer)) == (Outcome.HOLDS, "sustained.steady", [])

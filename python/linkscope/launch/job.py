@@ -40,7 +40,7 @@ from linkscope.plan.run_estimate import RunEstimate, crowd_now, modelled_estimat
 from linkscope.plan.select import parse_duration, parse_precision, parse_rounds, selection, with_unit
 from linkscope.plan.suite import Suite
 from linkscope.plan.suites import load_suite, packaged_methods
-from linkscope.plan.sustained import PERMUTATION_S, in_turns, permutations_in
+from linkscope.plan.sustained import in_turns, permutation_s, permutations_in
 from linkscope.plan.workload_cases import workload_notes
 from linkscope.results import calibration
 from linkscope.results.other_sizes import sizes_of_their_own
@@ -281,7 +281,7 @@ def prepare(request: Request, measured: frozenset[str] = frozenset()) -> Job:
     if request.sustained and budget_s is not None:
         selected = replace(selected, permutations=permutations_in(budget_s))
     planned = expand(suites, node, engine.catalog(), selected)
-    planned = in_turns(planned) if request.sustained else planned
+    planned = in_turns(planned, budget_s or 0.0) if request.sustained else planned
     planned = planned if request.keyword is None else picked(planned, request.keyword, suites)
     if not described:
         planned = startable(planned, request.launching, engine)
@@ -296,7 +296,7 @@ def prepare(request: Request, measured: frozenset[str] = frozenset()) -> Job:
     before = Costs() if described else costs.known(costs.kept_at(node.name, engine.backend))
     if request.sustained:
         fit = fitted(planned, precision, rounds, before)
-        options = replace(fit.options, point_budget_s=PERMUTATION_S)
+        options = replace(fit.options, point_budget_s=permutation_s(budget_s or 0.0))
         fit = replace(fit, options=options, deadline=math.inf if budget_s is None or described else begun + budget_s)
     elif budget_s is None or described:
         fit = fitted(planned, precision, rounds, before, budget_s)
