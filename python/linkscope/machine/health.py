@@ -68,6 +68,7 @@ class Health:
         events = map(LogEvent.from_json, known.get("events", ()))
         known["events"] = tuple(event for event in events if event.kind in KINDS)
         known["links"] = {gpu: tuple(links) for gpu, links in known.get("links", {}).items()}
+        known["answering"] = tuple(known.get("answering", ()))
         return Health(**known)
 
 
