@@ -11,6 +11,7 @@ import signal
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -21,10 +22,11 @@ from launching import Bench, add_engine, bench, real_engine, use_built_engines
 from linkscope.answers.compare import compare
 from linkscope.errors import LinkscopeError
 from linkscope.figures.run import Run
-from linkscope.launch import ab_narrow
+from linkscope.launch import ab, ab_narrow
 from linkscope.launch.ab_sides import check_loaded, side_of
 from linkscope.launch.job import Request
 from linkscope.launch.launcher.launch_options import LaunchOptions
+from linkscope.launch.run import Listener
 from linkscope.messages.catalog import verdict
 from linkscope.messages.finding import Level
 from linkscope.plan.planned_case import PlannedCase
@@ -164,6 +166,38 @@ def test_what_is_slower_alone_is_an_error_and_the_sides_are_named() -> None:
     assert verdict(ask([b, c]).headline) == "B FASTER"
 
 
+@pytest.mark.parametrize(
+    ("turn_s", "visit_s", "budget_s", "rounds", "kept"),
+    [(0.95, 0.225, 28.0, 8, 3), (0.2, 0.2, 30.0, 14, 4), (0.95, 0.225, 12.0, 3, 4), (0.95, 0.225, 21.5, 8, 1)],
+)
+def test_turns_that_take_longer_than_planned_end_in_whole_rounds(
+    monkeypatch: pytest.MonkeyPatch, turn_s: float, visit_s: float, budget_s: float, rounds: int, kept: int
+) -> None:
+    clock = [0.0]
+    monkeypatch.setattr(ab.time, "monotonic", lambda: clock[0])
+    cases = [PlannedCase({"id": name, "flows": []}) for name in "wxyz"]
+    options = SimpleNamespace(costs=SimpleNamespace(starts_s=lambda some: 0.3))
+    job = SimpleNamespace(
+        cases=cases, options=options, node=SimpleNamespace(modelled=False), visit_s=lambda case: visit_s
+    )
+    made: list[int] = []
+
+    def visit(number: int, some: list[PlannedCase], stopped: Any) -> None:
+        clock[0] += turn_s + visit_s * len(some)
+        assert clock[0] <= budget_s, "a turn is cut short"
+        made.append(len(some))
+        for case in some:
+            comparison.took_s.setdefault(case.id, []).append(visit_s)
+
+    turns: Any = [
+        SimpleNamespace(job=job, side=SimpleNamespace(name=name), run=SimpleNamespace(visit=visit)) for name in "ab"
+    ]
+    comparison = ab.Comparison(turns, budget_s, list(cases))
+    monkeypatch.setattr(ab, "_is_open", lambda *_: comparison.round < 14)
+    ab._measure(comparison, "x", Listener(), lambda comparison: (), lambda: False)
+    assert (len(made), made[-1]) == (2 * rounds, kept)
+
+
 def _sides_of(folder: Path) -> dict[str, list[Json]]:
     return {path.stem: [json.loads(line) for line in path.read_text().splitlines()] for path in folder.glob("*.jsonl")}
 
@@ -202,8 +236,6 @@ def test_a_case_that_fails_under_one_side_is_told(bench: Bench) -> None:
 def test_what_was_measured_before_an_interruption_can_be_compared(
     bench: Bench, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from linkscope.launch import ab
-
     def stop_later(comparison: Any, narrowing: Any, original: Any = ab._wanted) -> Any:
         if comparison.round == 2:
             os.kill(os.getpid(), signal.SIGINT)

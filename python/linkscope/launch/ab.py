@@ -17,6 +17,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from pathlib import Path
+from statistics import median
 from typing import Any
 
 from linkscope.errors import LinkscopeError
@@ -49,6 +50,10 @@ BUDGET_S = 120.0
 """Seconds of a comparison where no budget is named."""
 _CONFIRMED_ROUNDS = 14
 """Rounds after which a result that differs is not measured again."""
+_LEAST_S = 1e-3
+"""Seconds below which the start of processes is not estimated."""
+_SURE = 0.95
+"""Share of the time that is left into which rounds must fit for which cases are dropped, so that it is done once."""
 
 
 def default_folder() -> Path:
@@ -87,8 +92,10 @@ class Comparison:
     round: int = 0
     logs: dict[str, dict[str, dict[int, float]]] = field(default_factory=dict)
     classes: dict[str, str] = field(default_factory=dict)
-    took_s: dict[str, float] = field(default_factory=dict)
-    """Seconds of the shortest visit of each case."""
+    took_s: dict[str, list[float]] = field(default_factory=dict)
+    """Seconds of the visits of each case."""
+    starts: list[float] = field(default_factory=list)
+    """Seconds that a turn took beyond its visits, over the estimate, of each turn."""
 
     @property
     def job(self) -> Job:
@@ -97,7 +104,7 @@ class Comparison:
 
     def take(self, side: str, row: Row) -> None:
         """Know a row of a side."""
-        self.took_s[row.id] = min(row.elapsed_s, self.took_s.get(row.id, math.inf))
+        self.took_s.setdefault(row.id, []).append(row.elapsed_s)
         if (speed := _speed(row)) is not None:
             self.logs.setdefault(row.id, {}).setdefault(side, {})[row.replicate] = math.log(speed)
             self.classes.setdefault(row.id, noise_class(row.case).key)
@@ -122,11 +129,19 @@ class Comparison:
 
     def visit_s(self, case: PlannedCase) -> float:
         """Return the seconds that a round's visits of a case take under all sides."""
-        return len(self.turns) * self.took_s.get(case.id, self.job.visit_s(case))
+        took_s = self.took_s.get(case.id)
+        return len(self.turns) * (median(took_s) if took_s else self.job.visit_s(case))
 
     def starts_s(self, cases: Sequence[PlannedCase]) -> float:
-        """Return the seconds that the starts of a round's processes take under all sides."""
-        return len(self.turns) * self.job.options.costs.starts_s([case.case for case in cases])
+        """Return the seconds that a round takes under all sides beyond its visits: processes start and end."""
+        ratio = median(self.starts) if self.starts else 1.0
+        return len(self.turns) * ratio * self.job.options.costs.starts_s([case.case for case in cases])
+
+    def take_turn(self, cases: Sequence[PlannedCase], seconds: float) -> None:
+        """Know how long a turn took that has visited these cases."""
+        visits_s = sum(self.took_s[case.id][-1] for case in cases if case.id in self.took_s)
+        estimate_s = self.job.options.costs.starts_s([case.case for case in cases])
+        self.starts.append(max(seconds - visits_s, 0.0) / max(estimate_s, _LEAST_S))
 
 
 def compared(
@@ -159,7 +174,10 @@ def compared(
     command = _command_line(request, sides)
     try:
         for side, job in zip(sides, jobs, strict=True):
-            turns.append(_turns(side, job, sides, group, folder, rounds, comparison, told, command))
+            said = {"group": group, "side": side.name, "sides": [one.name for one in sides]}
+            header = {**job.header(command), "interleaved": {**said, "settings": list(side.settings)}}
+            writer = RunWriter.create(folder / f"{side.name}.jsonl", header)
+            turns.append(_turns(side, job, writer, rounds, comparison, told))
         sweep_abandoned()
         for text in dict.fromkeys(text for one in jobs for text in one.notes):
             told.on_note(text)
@@ -181,25 +199,8 @@ def compared(
 
 
 def _turns(
-    side: Side,
-    job: Job,
-    sides: Sequence[Side],
-    group: str,
-    folder: Path,
-    rounds: Rounds,
-    comparison: Comparison,
-    listener: Listener,
-    command: Sequence[str],
+    side: Side, job: Job, writer: RunWriter, rounds: Rounds, comparison: Comparison, listener: Listener
 ) -> Turns:
-    header = job.header(command)
-    header["interleaved"] = {
-        "group": group,
-        "side": side.name,
-        "sides": [one.name for one in sides],
-        "settings": list(side.settings),
-    }
-    writer = RunWriter.create(folder / f"{side.name}.jsonl", header)
-
     def take(row: Json) -> None:
         comparison.take(side.name, Row.from_json(row))
         listener.on_row(row)
@@ -237,27 +238,36 @@ def _measure(
         random.Random(f"{group} {number}").shuffle(shuffled)
         listener.on_round(number, shuffled)
         for one in sides if number % 2 == 0 else reversed(sides):
+            begun = time.monotonic()
             one.run.visit(number, shuffled, stopped)
+            comparison.take_turn(shuffled, time.monotonic() - begun)
         comparison.round += 1
         if comparison.job.node.modelled:
             return
 
 
 def _wanted(comparison: Comparison, narrowing: Narrow) -> list[PlannedCase]:
-    """Return the cases of the next round: all until each has so many rounds that it may differ (without the longest
-    where these take longer than planned), then those that are open and those that narrow a difference down."""
-    rounds_left = FEWEST_ROUNDS - comparison.round
-    if rounds_left > 0:
-        if comparison.round:
-            share_s = comparison.left_s() / rounds_left
-            least = sorted(comparison.cases, key=comparison.visit_s)[:1]
-            comparison.cases = _that_fit(comparison, comparison.cases, share_s, comparison.visit_s) or least
+    """Return the cases of the next round: those of the first rounds until each has so many that it may differ, then
+    those that are open and those that narrow a difference down. A round that would be cut short is not begun."""
+    if comparison.round < FEWEST_ROUNDS:
+        comparison.cases = _of_first_rounds(comparison)
         return comparison.cases
     comparison.cases.extend(narrowing(comparison))
     differences = comparison.differences()
     open_cases = [case for case in comparison.cases if _is_open(case, comparison, differences)]
     begun = {case_id: max(map(len, of_sides.values())) for case_id, of_sides in comparison.logs.items()}
     return _that_fit(comparison, open_cases, comparison.left_s(), lambda case: begun.get(case.id, 0))
+
+
+def _of_first_rounds(comparison: Comparison) -> list[PlannedCase]:
+    """Return all cases where as many rounds as a difference needs still fit, by what the turns so far took; else the
+    shortest, of which these fit; where none is so short those of which one round fits."""
+    cases, left_s = comparison.cases, comparison.left_s()
+    share_s = left_s / (FEWEST_ROUNDS - comparison.round)
+    if not comparison.round or comparison.starts_s(cases) + sum(map(comparison.visit_s, cases)) <= share_s:
+        return cases
+    fewer = _that_fit(comparison, cases, _SURE * share_s, comparison.visit_s)
+    return fewer or _that_fit(comparison, cases, left_s, comparison.visit_s)
 
 
 def _is_open(case: PlannedCase, comparison: Comparison, differences: dict[tuple[str, str], Difference]) -> bool:
