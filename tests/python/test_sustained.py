@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import math
 import random
+import threading
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace
@@ -23,6 +25,7 @@ from linkscope.answers.answer import Answer, Outcome
 from linkscope.answers.questions import ask
 from linkscope.errors import LinkscopeError
 from linkscope.figures.run import Run
+from linkscope.launch import readings
 from linkscope.launch.job import Request, prepare
 from linkscope.launch.run import run as measure
 from linkscope.messages.finding import Level
@@ -256,6 +259,30 @@ def test_the_command_measures_two_gpus_and_judges_them(
     line = json.loads(ended.out)
     assert (ended.code, line["passed"], line["checked"] > 0) == (0, True, True)
     assert RunFile.read(tmp_path / "a.jsonl").header["plan"]["request"]["sustained"] is True
+
+
+def test_the_state_is_read_between_parts_of_a_load(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("FAKE_GPUS", "2")
+    monkeypatch.setattr("linkscope.launch.readings.OF_LOAD_S", 6.0)
+    monkeypatch.setattr("linkscope.launch.run.OF_LOAD_S", 0.0)
+    bench.cli("check", "--sustained", "20s", "-o", tmp_path / "a.jsonl")
+    records = bench.records(tmp_path / "a.jsonl")
+    ids = [one["id"] for one in records if one["record"] == "row"]
+    assert ids == records[0]["plan"]["ids"]
+    states = [one for one in records if one["record"] == "state"]
+    assert [one["when"] for one in states] == ["round"] * (math.ceil(len(ids) / 5) - 1) + ["finished"]
+    assert all(one["state"]["at_s"] for one in states)
+
+
+def test_a_driver_that_does_not_answer_keeps_nobody_who_stops_a_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(readings, "_MOST_WAIT_S", 0.01)
+    forever = threading.Event()
+    for state in (lambda: {"at_s": forever.wait(9.0)}, dict[str, Any], lambda: {"at_s": 1 / 0}):
+        assert readings.last_reading(state) == {}
+    forever.set()
+    assert readings.last_reading(lambda: {"at_s": 1.0}) == {"state": {"at_s": 1.0}}
 
 
 @pytest.mark.parametrize(

@@ -24,11 +24,13 @@ from linkscope.launch.job import Job, Request, prepare
 from linkscope.launch.launcher import inside
 from linkscope.launch.launcher.launch_options import LaunchOptions, requirement
 from linkscope.launch.process.scratch import sweep_abandoned
+from linkscope.launch.readings import OF_LOAD_S, last_reading, parts
 from linkscope.launch.rounds import Rounds
 from linkscope.launch.scheduler import JobScheduler
 from linkscope.launch.supervisor import CaseEvents, outcome
 from linkscope.launch.worker import InterruptedRunError
 from linkscope.messages.catalog import problem
+from linkscope.plan.case_groups import CaseGroup
 from linkscope.plan.planned_case import PlannedCase
 from linkscope.plan.select import with_unit
 from linkscope.plan.suites import suite_names
@@ -182,7 +184,7 @@ def _complete(
     except InterruptedRunError as interruption:
         if leader is not None:
             leader.urgent = True
-        writer.append({"record": "state", "when": "interrupted"})
+        writer.append({"record": "state", "when": "interrupted", **({} if leader else last_reading(job.state))})
         left = len(RunFile.read(writer.path).missing)
         again = shlex.join([*_again(job.request), "--resume", "-o", str(writer.path)])
         to_go = f"with {left} of {len(job.cases)} cases to go" if left else "while cases were measured again"
@@ -219,7 +221,7 @@ class RunUnderWay:
     def visit(self, number: int, cases: Sequence[PlannedCase], stopped: Callable[[], bool]) -> None:
         """Has every case measured once, in processes started for it. Raises InterruptedRunError."""
         if number:
-            self._look()
+            self._look(_LOOK_S)
         for case in cases:
             if case.skip is not None:
                 self._skip(number, case, case.skip)
@@ -230,23 +232,29 @@ class RunUnderWay:
         for group in self.scheduler.groups([case for case in cases if case.skip is None]):
             obstacle = self.scheduler.obstacle(group)
             if obstacle is None:
-                start = _Start(self.listener.on_start)
-                watch = CaseEvents(partial(self._take, number), start.take, over, self.listener.on_note)
-                plan = self.job.plan(group.cases, self.rounds.tuned(group.cases))
-                try:
-                    self.scheduler.supervisor(group).run(plan, watch)
-                finally:
-                    self.starts.setdefault(group.processes, []).extend(start.seconds)
-                    self.under_way[:] = start.under_way
+                for place, part in enumerate(parts(self.job, group)):
+                    if place:
+                        self._look(OF_LOAD_S)
+                    self._carry_out(number, part, self.rounds.tuned(group.cases), over)
                 if group.kind == "inside":  # ranks that others started come once
                     self.rounds.settle(group.cases)
                 continue
             for case in group.cases:
                 self._skip(number, case, obstacle)
 
-    def _look(self) -> None:
-        """Reads the machine's state between two rounds, when nothing is measured and nobody waits for ranks."""
-        if self.job.node.modelled or self.scheduler.leader or time.monotonic() - self.looked[-1] < _LOOK_S:
+    def _carry_out(self, number: int, group: CaseGroup, tuned: Json, over: Callable[[], bool]) -> None:
+        """Has the cases of a group measured in processes that are started for them. Raises InterruptedRunError."""
+        start = _Start(self.listener.on_start)
+        watch = CaseEvents(partial(self._take, number), start.take, over, self.listener.on_note)
+        try:
+            self.scheduler.supervisor(group).run(self.job.plan(group.cases, tuned), watch)
+        finally:
+            self.starts.setdefault(group.processes, []).extend(start.seconds)
+            self.under_way[:] = start.under_way
+
+    def _look(self, least_s: float) -> None:
+        """Reads the machine's state, when nothing is measured and nobody waits for ranks, once in ``least_s``."""
+        if self.job.node.modelled or self.scheduler.leader or time.monotonic() - self.looked[-1] < least_s:
             return
         self.looked.append(time.monotonic())
         self.writer.append({"record": "state", "when": "round", "state": self.job.state()})

@@ -1,0 +1,50 @@
+"""Readings: when a load pauses so that the machine's state can be read, and how a stopped run still reads it."""
+
+from __future__ import annotations
+
+import math
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from dataclasses import replace
+from typing import Any
+
+from linkscope.launch.job import Job
+from linkscope.plan.case_groups import CaseGroup
+from linkscope.plan.select import parse_duration
+from linkscope.plan.sustained import permutation_s
+
+Json = dict[str, Any]
+
+OF_LOAD_S = 60.0
+"""Between two readings under load, at least: the next part's processes have to start, and GPUs cool meanwhile."""
+_PARTS = 5
+_MOST_WAIT_S = 2.0
+"""A driver that lost a GPU may never answer, and whoever stopped the run waits."""
+
+
+def parts(job: Job, group: CaseGroup) -> Iterator[CaseGroup]:
+    """Yield a group of a load in parts between which nothing runs, five or fewer; any other group as it is."""
+    if not job.request.sustained or job.request.budget is None or job.node.modelled:
+        yield group
+        return
+    asked_s = parse_duration(job.request.budget)
+    count = math.ceil(max(OF_LOAD_S, asked_s / _PARTS) / permutation_s(asked_s))
+    for first in range(0, len(group.cases), count):
+        yield replace(group, cases=group.cases[first : first + count])
+
+
+def last_reading(state: Callable[[], Json]) -> Json:
+    """Return the ``state`` of a run that is stopped as a field of its record; none where it takes too long or fails,
+    or somebody asks to stop once more."""
+    found: list[Json] = []
+
+    def read() -> None:
+        with suppress(Exception):
+            found.append(state())
+
+    reader = threading.Thread(target=read, daemon=True)
+    reader.start()
+    with suppress(KeyboardInterrupt):
+        reader.join(_MOST_WAIT_S)
+    return {"state": found[0]} if found and found[0] else {}
