@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from linkscope.documents.durations import parse_duration
 from linkscope.documents.sizes import LARGEST_BYTES, early_ends, format_bytes, parse_counts, parse_size, parse_sizes
 from linkscope.errors import LinkscopeError
 from linkscope.machine.node import Device, Node
@@ -20,7 +21,7 @@ from linkscope.plan.budget import (
     share_out,
     timeout_s,
 )
-from linkscope.plan.select import allowed_devices, parse_devices, parse_duration, parse_precision
+from linkscope.plan.select import allowed_devices, parse_devices, parse_precision
 
 NODE = Node("two", tuple(Device(f"{kind}:{i}", kind) for kind in ("numa", "gpu") for i in range(2)), ())
 

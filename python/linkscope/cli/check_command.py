@@ -96,9 +96,9 @@ def _run_of(
 
 def _under_load(time: str, machine: str | None, output: Path | None) -> RunFile:
     """Return a run under load for so long, or until Ctrl-C."""
+    from linkscope.documents.durations import parse_duration
     from linkscope.launch.job import Request
     from linkscope.launch.run import INTERRUPTED, default_output
-    from linkscope.plan.select import parse_duration
     from linkscope.plan.sustained import LEAST_S, MOST_S, SUITE
     from linkscope.results.run_file import RunFile
 

@@ -20,6 +20,7 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
+from linkscope.documents.durations import parse_duration
 from linkscope.errors import LinkscopeError
 from linkscope.launch.ab_jobs import NO_TIME, jobs_of
 from linkscope.launch.ab_sides import Side
@@ -35,7 +36,6 @@ from linkscope.launch.worker import InterruptedRunError
 from linkscope.messages.catalog import problem
 from linkscope.plan.budget import RoundLimits, limits
 from linkscope.plan.planned_case import PlannedCase
-from linkscope.plan.select import parse_duration
 from linkscope.results.noise_class import noise_class
 from linkscope.results.row import Row
 from linkscope.results.run_file import RunFile

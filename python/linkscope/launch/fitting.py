@@ -7,6 +7,7 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from linkscope.documents.durations import parse_duration
 from linkscope.errors import LinkscopeError
 from linkscope.messages.catalog import sentence
 from linkscope.messages.finding import note
@@ -21,7 +22,6 @@ from linkscope.plan.budget import (
     share_out,
 )
 from linkscope.plan.planned_case import PlannedCase
-from linkscope.plan.select import parse_duration
 
 MOST_ROUNDS = 100
 """While a budget lasts."""

@@ -12,6 +12,7 @@ from typing import Any
 
 import msgspec
 
+from linkscope.documents.durations import parse_duration, with_unit
 from linkscope.documents.sizes import early_ends
 from linkscope.documents.typed_call import typed_fields
 from linkscope.errors import LinkscopeError
@@ -37,7 +38,7 @@ from linkscope.plan.expand import expand
 from linkscope.plan.keyword import picked
 from linkscope.plan.planned_case import PlannedCase
 from linkscope.plan.run_estimate import RunEstimate, crowd_now, modelled_estimate, run_estimate
-from linkscope.plan.select import parse_duration, parse_precision, parse_rounds, selection, with_unit
+from linkscope.plan.select import parse_precision, parse_rounds, selection
 from linkscope.plan.suite import Suite
 from linkscope.plan.suites import load_suite, packaged_methods
 from linkscope.plan.sustained import in_turns, permutation_s, permutations_in

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any
 
+from linkscope.documents.durations import parse_duration
 from linkscope.errors import LinkscopeError
 from linkscope.launch import costs
 from linkscope.launch.engines import Engine, choose_engine
@@ -24,7 +25,7 @@ from linkscope.plan.expand import expand
 from linkscope.plan.keyword import picked
 from linkscope.plan.planned_case import PlannedCase
 from linkscope.plan.run_estimate import crowd_now, run_estimate
-from linkscope.plan.select import Selection, parse_duration, parse_precision, parse_rounds, selection
+from linkscope.plan.select import Selection, parse_precision, parse_rounds, selection
 from linkscope.plan.suite import Suite
 from linkscope.plan.suites import load_suite, packaged_methods
 from linkscope.suites import SUITES

@@ -9,9 +9,9 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
+from linkscope.documents.durations import parse_duration
 from linkscope.launch.job import Job
 from linkscope.plan.case_groups import CaseGroup
-from linkscope.plan.select import parse_duration
 from linkscope.plan.sustained import permutation_s
 
 Json = dict[str, Any]

@@ -17,6 +17,7 @@ from pathlib import Path
 from types import FrameType
 from typing import Any
 
+from linkscope.documents.durations import with_unit
 from linkscope.documents.typed_call import typed_fields
 from linkscope.errors import LinkscopeError
 from linkscope.launch import costs
@@ -32,7 +33,6 @@ from linkscope.launch.worker import InterruptedRunError
 from linkscope.messages.catalog import problem
 from linkscope.plan.case_groups import CaseGroup
 from linkscope.plan.planned_case import PlannedCase
-from linkscope.plan.select import with_unit
 from linkscope.plan.suites import suite_names
 from linkscope.results.row import Row
 from linkscope.results.run_file import RunFile
