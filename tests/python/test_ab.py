@@ -251,6 +251,9 @@ def test_what_was_measured_before_an_interruption_can_be_compared(
     assert (ended.code, found["headline"]["code"]) == (3, "ab.few-rounds")
     assert found["headline"]["facts"]["rounds"] == 2
     assert bench.cli("run", "--resume", "-o", "out/a.jsonl").code == 2
+    ended = bench.cli("rerun", "out/b.jsonl", "-k", "copy", "-o", "again.jsonl")
+    assert ended.code == 2
+    assert "X=1" in ended.complaint
 
 
 @pytest.mark.parametrize(
@@ -317,7 +320,7 @@ def test_sides_with_other_engines_are_an_error(bench: Bench, monkeypatch: pytest
 
 
 def test_another_python_finds_linkscope_and_nothing_else_of_this_one(tmp_path: Path) -> None:
-    side = side_of("b", [f"torch={sys.executable}"], tmp_path)
+    side = side_of("b", [f"torch={sys.executable}"], lambda: tmp_path)
     variables = dict(side.variables)
     assert variables["LINKSCOPE_PYTHON_PROGRAM"] == sys.executable
     first = Path(variables["PYTHONPATH"].split(os.pathsep)[0])
@@ -337,6 +340,10 @@ def test_a_library_that_is_not_loaded_is_named_once(tmp_path: Path) -> None:
     said = str(caught.value)
     assert (caught.value.code, said.count(str(library)), "LINKSCOPE_XCCL" in said) == ("ab.not-loaded", 1, False)
     assert "wrong ELF class" in said
+
+
+def test_a_side_without_another_python_makes_no_folder() -> None:
+    assert side_of("b", ["X=1"], lambda: pytest.fail("a folder is made")).variables == (("X", "1"),)
 
 
 def test_settings_reach_the_processes_and_no_file_brings_them_back() -> None:

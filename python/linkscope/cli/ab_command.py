@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -78,6 +78,7 @@ def ab(
     from linkscope.launch.ab_narrow import Narrowing
     from linkscope.launch.job import Request
     from linkscope.launch.launcher.launch_options import LaunchOptions
+    from linkscope.launch.process.scratch import Scratch
     from linkscope.plan.select import parse_share
 
     least = parse_share("threshold", threshold, 0.0)
@@ -85,8 +86,8 @@ def ab(
     words |= {"keyword": one_keyword(keyword), "machine": machine, "engine": engine}
     launching = LaunchOptions(launcher, launcher_command, hosts, hostfile)
     request = Request(suites=tuple(suites or ("default",)), launching=launching, **given(words))
-    with tempfile.TemporaryDirectory(prefix="linkscope-ab-") as scratch:
-        sides = _sides({"a": a, "b": b, "c": c, "d": d}, Path(scratch))
+    with ExitStack() as until_measured:
+        sides = _sides({"a": a, "b": b, "c": c, "d": d}, lambda: until_measured.enter_context(Scratch()).path)
         listener = _listener(len(sides))
         found = compared(request, sides, output or default_folder(), listener, Narrowing(request), least)
     answered = answer(*map(Run.of, found), threshold=least)
@@ -95,7 +96,7 @@ def ab(
     return code
 
 
-def _sides(asked: dict[str, list[str] | None], scratch: Path) -> list[Side]:
+def _sides(asked: dict[str, list[str] | None], scratch: Callable[[], Path]) -> list[Side]:
     """Return the sides in order. Raises LinkscopeError for fewer than two, and for a wrong setting."""
     from linkscope.launch.ab_sides import side_of
     from linkscope.messages.catalog import problem

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 import subprocess
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -64,11 +64,11 @@ def uses(case: Json, kinds: Sequence[str]) -> bool:
     return any(by_kind.get(kind, by_xccl) for kind in kinds)
 
 
-def side_of(name: str, words: Sequence[str], scratch: Path) -> Side:
+def side_of(name: str, words: Sequence[str], scratch: Callable[[], Path]) -> Side:
     """Return the side that ``words`` ask for: NAME=VALUE, nccl=FILE, rccl=FILE, mpi=FILE, torch=PYTHON, or as-is.
 
-    ``scratch``: a folder in which another Python finds linkscope. Raises LinkscopeError, one line, for a word that is
-    none of these, and for a file that is not there.
+    ``scratch`` makes a folder in which another Python finds linkscope. Raises LinkscopeError, one line, for a word that
+    is none of these, and for a file that is not there.
     """
     variables: dict[str, str] = {}
     files: dict[str, Path] = {}
@@ -93,7 +93,7 @@ def side_of(name: str, words: Sequence[str], scratch: Path) -> Side:
                     raise problem("ab.no-file", side=name, word=word)
         variables[key] = value
     if TORCH in files:
-        variables.setdefault("PYTHONPATH", os.pathsep.join(_findable(scratch)))
+        variables.setdefault("PYTHONPATH", os.pathsep.join(_findable(scratch() / "python")))
     return Side(name, tuple(words), tuple(variables.items()), tuple(files.items()))
 
 
@@ -104,13 +104,12 @@ def _file(name: str, word: str, value: str, kind: str) -> Path:
     return path
 
 
-def _findable(scratch: Path) -> Iterator[str]:
+def _findable(folder: Path) -> Iterator[str]:
     """Yield a folder that holds linkscope and nothing else, then what the user has: this Python's packages would hide
     those of the other."""
-    link = scratch / _PACKAGE.name
-    if not link.exists():
-        link.symlink_to(_PACKAGE)
-    yield str(scratch)
+    folder.mkdir()
+    (folder / _PACKAGE.name).symlink_to(_PACKAGE)
+    yield str(folder)
     yield from filter(None, os.environ.get("PYTHONPATH", "").split(os.pathsep))
 
 

@@ -7,9 +7,11 @@ from dataclasses import replace
 from pathlib import Path
 
 from linkscope.errors import LinkscopeError
+from linkscope.launch.ab_sides import AS_IS
 from linkscope.launch.job import prepare
 from linkscope.launch.run import INTERRUPTED, Listener, check_machine, check_variables, request_of, resume, run
 from linkscope.launch.supervisor import outcome
+from linkscope.messages.catalog import problem
 from linkscope.results.run_file import RunFile
 from linkscope.results.run_writer import RunWriter
 
@@ -52,9 +54,13 @@ def rerun(
 ) -> RunFile:
     """A new run file at ``path``: the cases ``ids`` of a run, each in so many processes of its own.
 
-    Raises LinkscopeError where this is not the machine of ``before``, or its file does not say how it was asked for or
-    names a program to start (see ``request_of``); with exit code 130 where interrupted, the file then being resumable.
+    Raises LinkscopeError where this is not the machine of ``before``, or its file was measured under settings of its
+    own (``linkscope ab``), does not say how it was asked for or names a program to start (see ``request_of``); with exit
+    code 130 where interrupted, the file then being resumable.
     """
+    settings = [one for one in before.header.get("interleaved", {}).get("settings", ()) if one != AS_IS]
+    if settings:
+        raise problem("ab.no-rerun", path=str(before.path), settings=" ".join(settings))
     asked = replace(request_of(before), budget=None)
     job = prepare(asked)
     check_machine(before, job, instead="rerun it there")
