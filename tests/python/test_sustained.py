@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import random
+import re
 import threading
 from collections import Counter
 from collections.abc import Callable
@@ -18,6 +19,7 @@ import polars
 import pytest
 import recorded
 from launching import Bench, bench
+from modelled_run import not_ok
 from planted_health import with_health
 from test_patterns import flows, lay
 
@@ -32,6 +34,7 @@ from linkscope.messages.finding import Level
 from linkscope.plan.sustained import SUITE, permutations_in
 from linkscope.render import FORMS, render
 from linkscope.results.limits import Limit, Limits
+from linkscope.results.row import Row
 from linkscope.results.run_file import RunFile
 
 __all__ = ["bench"]
@@ -45,9 +48,10 @@ def modelled(tmp_path_factory: pytest.TempPathFactory) -> RunFile:
 
 
 def as_measured(run: RunFile) -> RunFile:
-    """Return a model's run as if it had been measured."""
+    """Return a model's run as if it had been measured, for as long as was asked."""
     path = run.path.with_name("b.jsonl")
     text = run.path.read_text().replace('"modelled":true', '"modelled":false')
+    text = re.sub(r'"elapsed_s":[^,}]+', f'"elapsed_s":{60 / len(run.rows)}', text)
     path.write_text(text.replace('"modelled": true', '"modelled": false'))
     return RunFile.read(path)
 
@@ -185,14 +189,46 @@ def test_a_drop_within_the_noise_of_both_ends_is_none(tmp_path: Path) -> None:
         assert [errors(ask("check", with_noise(late, 0.05, seed))) for seed in (0, 2, 3)] == [named] * 3
 
 
-def test_a_load_that_was_stopped_is_judged_by_what_it_has(measured: RunFile, tmp_path: Path) -> None:
-    lines = measured.path.read_text().splitlines(keepends=True)
-    path = tmp_path / "cut.jsonl"
-    path.write_text("".join(lines[: len(lines) * 2 // 3]))
-    answer = ask("check", path)
+def cut(run: RunFile, share: float, path: Path) -> RunFile:
+    """Return a share of the run, as if it had been stopped then."""
+    lines = run.path.read_text().splitlines(keepends=True)
+    path.write_text("".join(lines[: round(len(lines) * share)]))
+    return RunFile.read(path)
+
+
+def test_a_load_that_was_stopped_late_is_judged_by_what_it_has(measured: RunFile, tmp_path: Path) -> None:
+    answer = ask("check", cut(measured, 2 / 3, tmp_path / "cut.jsonl"))
     assert answer.outcome is Outcome.HOLDS
-    assert "sustained.stopped" in {one.code for one in answer.findings}
+    (stopped,) = [one for one in answer.findings if one.code == "sustained.stopped"]
+    assert stopped.facts["share"] == pytest.approx(2 / 3, abs=0.02)
     assert "run.cut-short" not in {one.code for one in answer.findings}
+    load = json.loads(render(answer, "json-line"))["load"]
+    assert (load["stopped"], load["share"]) == (True, stopped.facts["share"])
+
+
+def test_a_load_that_was_stopped_early_shows_faults_alone(measured: RunFile, tmp_path: Path) -> None:
+    run = cut(measured, 0.45, tmp_path / "cut.jsonl")
+    answer = ask("check", run)
+    assert (answer.exit_code, answer.headline.code) == (3, "sustained.too-short")
+    assert json.loads(render(answer, "json-line"))["passed"] is False
+    slow = ask("check", slowed(run, lambda flow: planted.copied(flow, "gpu:1", "gpu:3"), 0.9))
+    assert (slow.exit_code, slow.headline.code) == (1, "sustained.slow")
+    assert "sustained.stopped" in {one.code for one in slow.findings}
+    assert json.loads(render(ask("check", measured), "json-line"))["load"]["stopped"] is False
+
+
+@pytest.mark.parametrize("load", ["sustained", "once"])
+def test_cases_that_fail_under_load_fail_the_check_in_every_form(measured: RunFile, load: str) -> None:
+    rows = [
+        Row.from_json({**not_ok(row.case, "failed", "data arrived wrong").raw, "modelled": False})
+        if row.load == load
+        else row
+        for row in measured.rows
+    ]
+    answer = ask("check", replace(measured, rows=tuple(rows)))
+    assert (answer.exit_code, answer.headline.code) == (1, "check.lacking")
+    assert all("data arrived wrong" in render(answer, form) for form in ("text", "json", "json-line", "junit", "dcgm"))
+    assert "linkscope_check_passed 0" in render(answer, "prometheus")
 
 
 def test_of_two_gpus_each_direction_is_compared_with_the_other(tmp_path: Path) -> None:

@@ -83,7 +83,7 @@ def answer(run: Run, limits: Limits | str | PathLike[str] | None = None) -> Answ
             *(replace(one, level=Level.WARNING) for one in warned),
             *lacking,
             *(held if slows_down else ()),
-            *_notes(counts, unmatched, load, stopped=head.cut_short),
+            *_notes(counts, unmatched, load, headline),
         ),
         tables=(
             *(load.tables if load is not None else ()),
@@ -96,6 +96,7 @@ def answer(run: Run, limits: Limits | str | PathLike[str] | None = None) -> Answ
             "identity": Identity.from_json(run.header.get("identity", {})).to_json(),
             "checked": checked.height,
             **{word.value: counts[word.value] for word in (Outcome.FAILS, Outcome.UNCLEAR)},
+            **({"load": load.to_json()} if load is not None else {}),
         },
     )
 
@@ -152,6 +153,8 @@ def _verdict(
         return Outcome.FAILS, note("check.lacking", checked=checked, lacking=len(lacking))
     if sick:
         return Outcome.FAILS, note("check.sick")
+    if load is not None and load.too_short:
+        return Outcome.UNTESTED, _as_stopped(load, "sustained.too-short") if load.judged else load.headline
     if load is not None and not limited:
         return Outcome.HOLDS if load.judged else Outcome.UNTESTED, load.headline
     if not checked:
@@ -161,12 +164,17 @@ def _verdict(
     return Outcome.HOLDS, note("check.passed", checked=checked)
 
 
+def _as_stopped(load: UnderLoad, code: str) -> Finding:
+    """Return what a load that was stopped has measured."""
+    return note(code, **load.headline.facts, share=load.share)
+
+
 def _notes(
-    counts: Counter[str], unmatched: Sequence[str], load: UnderLoad | None, *, stopped: bool
+    counts: Counter[str], unmatched: Sequence[str], load: UnderLoad | None, headline: Finding
 ) -> Iterator[Finding]:
-    if load is not None and stopped:
-        yield replace(load.headline, code="sustained.stopped")
-    if load is not None and load.judged and not load.slow and counts:
+    if load is not None and load.stopped and headline.code != "sustained.too-short":
+        yield _as_stopped(load, "sustained.stopped")
+    if load is not None and load.judged and not load.slow and not load.too_short and counts:
         yield replace(load.headline, code="sustained.steady")
     if unclear := counts[Outcome.UNCLEAR.value]:
         yield note("check.some-unclear", unclear=unclear)

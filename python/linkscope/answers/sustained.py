@@ -9,10 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass, replace
+from typing import Any
 
 import polars
 
 from linkscope.answers.answer import Column, Kind, Outcome, Table
+from linkscope.documents.durations import parse_duration
+from linkscope.errors import LinkscopeError
 from linkscope.figures.columns import RATE
 from linkscope.figures.run import Run
 from linkscope.messages.finding import Finding, error, note
@@ -26,6 +29,8 @@ FEWEST_OF_PATTERN = 6
 """Permutations of one pattern, from which a path is also judged in that pattern alone."""
 SURE = 3.5
 """Standard errors: many paths are judged at once."""
+LEAST_SHARE = 0.5
+"""Share of the time asked from which a load that was stopped shows that nothing is slow."""
 SHOWN = 8
 _ERROR_OF_MEDIAN = 1.25 * 1.4826
 """Standard error of a median of one value, in median deviations of normal noise."""
@@ -36,7 +41,8 @@ _EVERY = "all"
 
 @dataclass(frozen=True)
 class UnderLoad:
-    """What a sustained load showed. ``slow``: paths that fail. ``seconds``: how long it lasted, measured."""
+    """What a sustained load showed. ``slow``: paths that fail. ``seconds``: how long it lasted, measured. ``share``: of
+    the time that was asked for, what all cases took. ``stopped``: before that time was up."""
 
     headline: Finding
     findings: tuple[Finding, ...]
@@ -45,16 +51,27 @@ class UnderLoad:
     judged: int
     permutations: int
     seconds: float
+    share: float
+    stopped: bool
+
+    @property
+    def too_short(self) -> bool:
+        """Return whether the load was stopped too early to show that nothing is slow."""
+        return self.stopped and self.share < LEAST_SHARE
+
+    def to_json(self) -> dict[str, Any]:
+        """Return how long the load lasted, JSON-ready."""
+        return {name: getattr(self, name) for name in ("seconds", "permutations", "stopped", "share")}
 
 
 def under_load(run: Run) -> UnderLoad | None:
-    """Return what a run shows of paths under load; None where it has none of the suite ``sustained``."""
+    """Return what a run shows of paths under load; None where no case of the suite ``sustained`` was planned."""
+    if not any(planned.startswith(f"{SUITE}/") for planned in run.file.plan_ids):
+        return None
     known = run.results.filter(polars.col("suite") == SUITE, polars.col("unit") == RATE, polars.col("value") > 0)
     tiers = [_tier(run, path) for path in known["path"]]
     known = known.with_columns(polars.Series("tier", tiers, polars.String)).filter(polars.col("tier").is_not_null())
     lines = known.filter(polars.col("load") == "sustained").with_columns(polars.col("id").rle_id().alias("turn"))
-    if lines.is_empty():
-        return None
     judged = _judged(lines, known.filter(polars.col("load") == "once"))
     late = _late(lines)
     behind = judged.filter(polars.col("outcome") == Outcome.FAILS.value)
@@ -68,8 +85,18 @@ def under_load(run: Run) -> UnderLoad | None:
     enough = judged.filter(polars.col("outcome") != Outcome.UNTESTED.value)["path"].n_unique()
     facts = {"permutations": turns, "paths": enough, "slow": len(slow), "seconds": seconds}
     headline = note("sustained.slow" if slow else "sustained.steady" if enough else "sustained.few", **facts)
+    share, stopped = _share(run), bool(run.missing)
     tables = _tables(judged.join(late, on="path", how="left", maintain_order="left"), lines, behind["path"])
-    return UnderLoad(headline, found, tables, slow, enough, turns, seconds)
+    return UnderLoad(headline, found, tables, slow, enough, turns, seconds, share, stopped)
+
+
+def _share(run: Run) -> float:
+    """Return for which share of the time asked cases ran, 1 at most; of the cases where nobody says how long."""
+    asked = (run.header["plan"].get("request") or {}).get("budget")
+    try:
+        return min(1.0, sum(row.elapsed_s for row in run.file.rows) / parse_duration(str(asked)))
+    except LinkscopeError:
+        return 1 - len(run.missing) / len(run.file.plan_ids)
 
 
 def _tier(run: Run, path: str | None) -> str | None:

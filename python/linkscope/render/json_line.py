@@ -39,6 +39,7 @@ def json_line(answer: Answer) -> str:
         "exit_code": answer.exit_code,
         "reason": sentence(answer.headline),
         "modelled": answer.run.modelled,
+        "load": answer.data.get("load"),
         "checked": len(checked),
         "failed": [_result(line) for line in failed],
         "errors": [_finding(one) for one in findings(answer, Level.ERROR)],
