@@ -416,15 +416,15 @@ def test_a_slow_library_is_found_by_a_real_engine(
         pytest.skip("there is no C compiler")
     use_built_engines(monkeypatch)
     for module in ("launch.ab", "launch.ab_jobs", "launch.ab_narrow", "statistics.paired"):
-        monkeypatch.setattr(f"linkscope.{module}.FEWEST_ROUNDS", 4)  # the change is large, and the test short
-    monkeypatch.setattr("linkscope.statistics.paired.LOOKS", (4,))
-    monkeypatch.setattr("linkscope.launch.ab._CONFIRMED_ROUNDS", 4)
+        monkeypatch.setattr(f"linkscope.{module}.FEWEST_ROUNDS", 5)  # the change is large, and the test short
+    monkeypatch.setattr("linkscope.statistics.paired.LOOKS", (5,))
+    monkeypatch.setattr("linkscope.launch.ab._CONFIRMED_ROUNDS", 5)
     with Path(bench.suite).open("a") as suite:
         suite.write("    point_budget_s: 0.02\n")
     Path("slow.c").write_text(SLOW_MEMCPY)
     subprocess.run([compiler, "-O1", "-fno-builtin", "-shared", "-fPIC", "slow.c", "-o", "slow.so"], check=True)
     preload = f"LD_PRELOAD={Path('slow.so').absolute()}"
-    asked = ("--a", "as-is", "--b", preload, "--b", "SLOW_SHARE=2", "--sizes", "64K", "--budget", "40s")
+    asked = ("--a", "as-is", "--b", preload, "--b", "SLOW_SHARE=20", "--sizes", "64K", "--budget", "40s")
     ended = bench.cli("ab", bench.suite, *asked, "-o", "out", "--json")
     headline = json.loads(ended.out)["headline"]
     assert (ended.code, headline["code"], headline["facts"]["side"]) == (1, "ab.slower", "B"), ended.err

@@ -55,8 +55,8 @@ def rerun(
     """A new run file at ``path``: the cases ``ids`` of a run, each in so many processes of its own.
 
     Raises LinkscopeError where this is not the machine of ``before``, or its file was measured under settings of its
-    own (``linkscope ab``), does not say how it was asked for or names a program to start (see ``request_of``); with exit
-    code 130 where interrupted, the file then being resumable.
+    own (``linkscope ab``), does not say how it was asked for or names a program to start (see ``request_of``); with
+    exit code 130 where interrupted, the file then being resumable.
     """
     settings = [one for one in before.header.get("interleaved", {}).get("settings", ()) if one != AS_IS]
     if settings:
