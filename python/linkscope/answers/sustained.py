@@ -7,7 +7,7 @@ what scatters from one permutation to the next must be beyond the limit with ``S
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -197,32 +197,30 @@ def _late(lines: polars.DataFrame) -> polars.DataFrame:
 
 
 def _behind(slow: polars.DataFrame, every: Collection[str]) -> Iterator[Finding]:
-    worst = {str(line["path"]): line for line in slow.unique("path", keep="first", maintain_order=True).to_dicts()}
-    for gpu, scope, paths in _shared(set(worst), every):
-        behind = [worst[path]["behind"] for path in paths]
-        found = error("sustained.slow-device", device=gpu, scope=scope, paths=len(paths), behind=_range(behind))
-        yield replace(found, where=(gpu,))
-        for path in paths:
-            del worst[path]
-    for path, line in worst.items():
-        facts = {name: line[name] for name in ("behind", "slow_in", "permutations")}
+    found: dict[str, Finding] = {}
+    for line in slow.unique("path", keep="first", maintain_order=True).to_dicts():
+        facts = {name: line[name] for name in ("path", "behind", "slow_in", "permutations")}
         alone = line["alone_behind"]
         code = "sustained.slow-path" if alone is None or alone < MOST_BEHIND else "sustained.slow-path-alone"
-        more = {} if alone is None else {"alone_behind": alone}
-        yield replace(error(code, path=path, **facts, **more), where=(path,))
+        found[line["path"]] = error(code, **facts, **({} if alone is None else {"alone_behind": alone}))
+    return _by_device(found, every, "sustained.slow-device", "behind")
 
 
 def _dropped(dropped: polars.DataFrame, every: Collection[str]) -> Iterator[Finding]:
-    drops = {str(line["path"]): line["drop"] for line in dropped.to_dicts()}
+    drops = {path: error("sustained.drop-path", path=path, drop=drop) for path, drop in dropped.iter_rows()}
     if len(drops) == len(every) > 1:
-        yield error("sustained.drop-all", paths=len(drops), drop=_range(list(drops.values())))
-        return
-    for gpu, scope, paths in _shared(set(drops), every):
-        drop = _range([drops.pop(path) for path in paths])
-        found = error("sustained.drop-device", device=gpu, scope=scope, paths=len(paths), drop=drop)
-        yield replace(found, where=(gpu,))
-    for path, drop in drops.items():
-        yield replace(error("sustained.drop-path", path=path, drop=drop), where=(path,))
+        return iter([error("sustained.drop-all", paths=len(drops), drop=_range(drops.values(), "drop"))])
+    return _by_device(drops, every, "sustained.drop-device", "drop")
+
+
+def _by_device(paths: Mapping[str, Finding], every: Collection[str], code: str, fact: str) -> Iterator[Finding]:
+    """Yield ``code`` of each device that paths share, and the findings of the others. ``fact``: a path's share."""
+    left = dict(paths)
+    for device, scope, some in _shared(set(left), every):
+        shares = _range([left.pop(path) for path in some], fact)
+        found = error(code, device=device, scope=scope, paths=len(some), **{fact: shares})
+        yield replace(found, where=(device,))
+    yield from (replace(found, where=(path,)) for path, found in left.items())
 
 
 def _told(path: str, drops: Collection[Finding]) -> bool:
@@ -230,7 +228,8 @@ def _told(path: str, drops: Collection[Finding]) -> bool:
     return any(not one.where or path in one.where or {*_ends(path)} & {*one.where} for one in drops)
 
 
-def _range(shares: list[float]) -> tuple[float, float]:
+def _range(paths: Collection[Finding], fact: str) -> tuple[float, float]:
+    shares = [one.facts[fact] for one in paths]
     return min(shares), max(shares)
 
 
