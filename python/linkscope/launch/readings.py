@@ -12,13 +12,12 @@ from typing import Any
 from linkscope.documents.durations import parse_duration
 from linkscope.launch.job import Job
 from linkscope.plan.case_groups import CaseGroup
-from linkscope.plan.sustained import permutation_s
 
 Json = dict[str, Any]
 
 OF_LOAD_S = 60.0
 """Between two readings under load, at least: the next part's processes have to start, and GPUs cool meanwhile."""
-_PARTS = 5
+_MOST_PARTS = 5
 _MOST_WAIT_S = 2.0
 """A driver that lost a GPU may never answer, and whoever stopped the run waits."""
 
@@ -28,10 +27,10 @@ def parts(job: Job, group: CaseGroup) -> Iterator[CaseGroup]:
     if not job.request.sustained or job.request.budget is None or job.node.modelled:
         yield group
         return
-    asked_s = parse_duration(job.request.budget)
-    count = math.ceil(max(OF_LOAD_S, asked_s / _PARTS) / permutation_s(asked_s))
-    for first in range(0, len(group.cases), count):
-        yield replace(group, cases=group.cases[first : first + count])
+    count = max(1, min(_MOST_PARTS, int(parse_duration(job.request.budget) / OF_LOAD_S)))
+    size = math.ceil(len(group.cases) / count)
+    for first in range(0, len(group.cases), size):
+        yield replace(group, cases=group.cases[first : first + size])
 
 
 def last_reading(state: Callable[[], Json]) -> Json:
