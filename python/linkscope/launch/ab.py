@@ -248,7 +248,8 @@ def _measure(
 
 def _wanted(comparison: Comparison, narrowing: Narrow) -> list[PlannedCase]:
     """Return the cases of the next round: those of the first rounds until each has so many that it may differ, then
-    those that are open and those that narrow a difference down. A round that would be cut short is not begun."""
+    those that are open and those that narrow a difference down. No round is begun that would be cut short, by what the
+    turns so far took."""
     if comparison.round < FEWEST_ROUNDS:
         comparison.cases = _of_first_rounds(comparison)
         return comparison.cases
