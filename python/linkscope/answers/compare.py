@@ -211,6 +211,8 @@ def _verdict(
         return Outcome.HOLDS, changed[0]
     if 2 * facts["unchanged"] >= facts["total"]:
         return Outcome.HOLDS, note("compare.same", **facts)
+    if facts["unchanged"]:
+        return Outcome.HOLDS, note("compare.no-change", **facts)
     untestable = facts["untestable"] == facts["total"]
     if untestable and all(head.origin for head in heads):
         return Outcome.UNCLEAR, note("compare.pasted", **facts)
