@@ -11,6 +11,7 @@ import signal
 import subprocess
 import sys
 from pathlib import Path
+from statistics import median
 from types import SimpleNamespace
 from typing import Any
 
@@ -148,12 +149,26 @@ def test_cases_that_only_the_other_side_loses_decide(share: float) -> None:
     assert ask([_with_lost(a, 0.2), b]).exit_code == 0, "what the base lost is told, and nothing else"
 
 
+def test_a_case_that_narrowing_added_decides_nothing_where_it_is_lost() -> None:
+    a, b = sides(RECORDED, 7, rounds=8)
+    lost = _with_lost(b, 0.001)
+    (added,) = (row.id for row in lost.file.rows if row.status == "failed")
+    for run in (a, lost):
+        run.file.header["plan"]["ids"].remove(added)
+    found = ask([a, lost])
+    assert (found.exit_code, [one.facts["count"] for one in found.findings if one.code == "ab.lost"]) == (0, [1])
+
+
 def test_the_worst_side_decides() -> None:
     a, b, c = sides(RECORDED, 8, rounds=8, names=("a", "b", "c"))
     assert ask([a, b, _with_lost(c, 1.0)]).headline.facts["side"] == "C"
     *_, wide = sides(RECORDED, 8, noise=two_speeds, rounds=8, names=("a", "b", "c"))
     found = ask([a, b, wide])
     assert (found.exit_code, found.headline.code, found.headline.facts["side"]) == (3, "ab.inconclusive", "C")
+    (lines,) = (side["results"] for side in found.data["differences"] if side["side"] == "c")
+    halves = sorted((line["speed_high"] - line["speed_low"]) / 2 for line in lines)
+    assert halves[0] <= found.headline.facts["width"] <= halves[-1]
+    assert found.headline.facts["width"] == pytest.approx(median(halves))
 
 
 def test_what_is_slower_alone_is_an_error_and_the_sides_are_named() -> None:

@@ -200,6 +200,8 @@ def test_ranks_that_share_a_device_use_no_link() -> None:
     rows = [some.timed(some.workload_case(some.PATTERN, "ring.csv", state=None, order=(1, 1, 1, 1)), 1.0)]
     assert table(rows).times.links.is_empty()
     assert [one.code for one in asked(rows).at(Level.WARNING)] == ["app.shared-gpus"]
+    own = [some.timed(some.workload_case(some.PATTERN, "ring.csv", state=None), 1.0)]
+    assert asked(own).at(Level.WARNING) == (), "a GPU for each"
 
 
 def test_isolated_messages_are_no_method() -> None:

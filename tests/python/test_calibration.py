@@ -318,3 +318,28 @@ def test_runs_by_two_clocks_are_refused() -> None:
     batch = replace(run, rows=tuple(replace(row, case={**row.case, "clock": "batch"}) for row in run.rows))
     with pytest.raises(LinkscopeError, match="clocks batch and device"):
         calibrate([run, batch])
+
+
+def test_of_a_case_with_several_results_the_one_that_varies_most_counts() -> None:
+    runs = []
+    for factor in (0.9, 1.0, 1.1):
+        row = made.under_load(4)
+        first, *others = row.flows
+        assert first.gbps is not None
+        rate = replace(first.gbps, **{name: factor * getattr(first.gbps, name) for name in ("median", "low", "high")})
+        runs.append(made.run(found=[replace(row, flows=(replace(first, gbps=rate), *others))]))
+    (deviation,) = calibrate(runs).runs.values()
+    assert deviation > 0.03
+
+
+def test_a_class_of_which_one_case_in_twenty_is_disjoint_is_too_narrow() -> None:
+    """Each interval of the others covers, so that 95% are covered."""
+    runs = []
+    for far in (0.0, 10.0):
+        rows = [made.ok(plan_case(number), [[1e-3] * 6]) for number in range(20)]
+        rates = [Stats(9, rate, rate - 1, rate + 1, *[rate] * 6) for rate in (*[100.0] * 19, 100.0 + far)]
+        flows = [replace(row.flows[0], gbps=rate) for row, rate in zip(rows, rates, strict=True)]
+        runs.append(made.run(found=[replace(row, flows=(one,)) for row, one in zip(rows, flows, strict=True)]))
+    found = calibrated(runs).answer
+    assert found.headline.facts["covered"] == pytest.approx(0.95)
+    assert found.headline.facts["classes"] == ["gpu-large"]

@@ -90,6 +90,27 @@ def test_a_limit_asks_for_no_more_paths_than_every_good_run_has() -> None:
         assert {one.paths for one in limits(runs).limits if one.match["row"] == "d2d"} == {paths}
 
 
+def test_limits_ask_for_no_more_devices_than_every_good_run_has() -> None:
+    whole, other = good()
+    for runs in ([whole, without_gpu(other, "gpu:1")], [without_gpu(whole, "gpu:1"), other]):
+        assert limits(runs).devices["NVIDIA H200"] == 1
+    assert limits().devices["NVIDIA H200"] == 2
+
+
+@pytest.mark.parametrize("factor", [1.0, 0.9])
+def test_a_limit_is_beyond_the_worst_by_what_runs_differ_or_the_least_margin(factor: float) -> None:
+    whole = good()[0]
+    other = planted.slowed(whole, lambda flow: True, factor)
+    runs = [whole, replace(other, header=other.header | {"started": "2026-01-02T00:00:00Z"})]
+    rates = [one for one in limits(runs).limits if one.match["row"] == "d2d"]
+    assert rates
+    for one in rates:
+        assert one.seen is not None
+        least, most = one.seen
+        assert one.least_gbps == pytest.approx(least / max(most / least, 1.03), rel=1e-3)
+        assert (most / least > 1.1) is (factor < 1)
+
+
 def test_a_slow_path_is_named_with_how_far_it_is_beyond() -> None:
     slow = planted.slowed(good()[0], lambda flow: planted.copied(flow, "gpu:1", "gpu:0"), 0.8)
     answer = check(slow, limits())

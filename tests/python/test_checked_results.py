@@ -115,3 +115,12 @@ def test_nvbandwidths_own_chase_is_compared_with_its_own_result(tmp_path: Path) 
     sources = checked(explain(run))["expected_source"]
     assert len(sources) == 12
     assert all("nvbandwidth" in source for source in sources)
+
+
+def test_a_gpu_of_which_nothing_was_checked_is_said(healthy: RunFile) -> None:
+    rows = tuple(row for row in healthy.rows if "gpu:3" not in json.dumps(row.case))
+    plan = {**healthy.header["plan"], "ids": [row.id for row in rows]}
+    answer = explain(replace(healthy, rows=rows, header={**healthy.header, "plan": plan}))
+    assert (answer.outcome, answer.headline.code) == (Outcome.HOLDS, "explain.ok-partly")
+    (unseen,) = (one for one in answer.findings if one.code == "explain.unseen")
+    assert unseen.facts["gpus"] == ["gpu:3"]

@@ -8,6 +8,7 @@ import random
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
+from statistics import variance
 from typing import Any
 
 import modelled_run as made
@@ -29,6 +30,7 @@ from linkscope.messages.catalog import problem
 from linkscope.results.replicates import folded
 from linkscope.results.row import Row
 from linkscope.results.run_file import RunFile
+from linkscope.statistics.ranks import t975
 
 Json = dict[str, Any]
 FIXTURES = recorded.FIXTURES
@@ -172,6 +174,16 @@ def test_a_case_that_no_longer_works_fails_and_others_are_counted() -> None:
     assert gone.results == (second.id,)
     (added,) = with_code(compare([replace(base, rows=base.rows[1:])], [new]), "compare.added")
     assert added.results == (first.id,)
+
+
+def test_reasons_that_differ_in_their_numbers_are_one() -> None:
+    base, new = runs()
+    failed = [
+        Row.from_json({**row.raw, "status": "failed", "reason": f"byte {i} is wrong", "flows": [], "aggregate": None})
+        for i, row in enumerate(new.rows[:3])
+    ]
+    (lost,) = with_code(compare([base], [of_rows(new, (*failed, *new.rows[3:]))]), "compare.lost")
+    assert (lost.facts["count"], lost.facts["reason"]) == (3, "byte 0 is wrong")
 
 
 def test_software_that_differs_is_a_changed_setup() -> None:
@@ -348,3 +360,16 @@ def test_a_change_of_two_margins_would_have_shown() -> None:
     wide = {name: math.expm1(2 * margin) for name, margin in middle.iter_rows() if 2 * margin > 1.1 * THRESHOLD}
     assert wide
     assert {name: found.data["detectable"][name] for name in wide} == pytest.approx(wide)
+
+
+def test_the_noise_of_both_sides_is_in_the_margin() -> None:
+    """Of one result that several runs of each side have, it is Student's t by the pooled variance of them all."""
+    rng = random.Random(3)
+    one = of_rows(runs()[0], runs()[0].rows[:1])
+    sides = [[planted.noisy(one, rng, 0.01) for _ in range(count)] for count in (8, 4)]
+    logs = [[math.log(Run(run).results["value"][0]) for run in side] for side in sides]
+    freedom = sum(map(len, logs)) - 2
+    pooled = sum((len(side) - 1) * variance(side) for side in logs) / freedom
+    (line,) = compare(*sides).table("compare.results").frame.to_dicts()
+    margin = math.log((1 + line["speed_high"]) / (1 + line["speed"]))
+    assert margin == pytest.approx(t975(freedom + 4) * math.sqrt(pooled * (1 / 8 + 1 / 4)))

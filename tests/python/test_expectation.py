@@ -49,6 +49,9 @@ def test_what_a_node_varies_by_is_no_failure() -> None:
     expected = Expectation(EVERY, 100.0, tolerance=0.04)
     assert judge(line(90.0, 89.0, 91.0), expected)["outcome"].to_list() == ["fails"]
     assert judge(line(90.0, 89.0, 91.0, noise=0.12), expected)["outcome"].to_list() == ["holds"]
+    assert judge(line(97.0, 94.0, 99.0, noise=0.03), expected)["outcome"].to_list() == ["unclear"], "not both"
+    slow = Expectation(EVERY, 100.0, tolerance=0.04)
+    assert judge(line(103.0, 101.0, 106.0, "s", noise=0.03), slow)["outcome"].to_list() == ["unclear"]
 
 
 def test_about_fails_on_both_sides() -> None:

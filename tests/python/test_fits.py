@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import random
 from collections.abc import Callable
 from pathlib import Path
@@ -58,6 +59,16 @@ def test_a_line_gives_back_latency_bandwidth_and_half_size() -> None:
     assert found.beta.value == pytest.approx(400e9)  # type: ignore[union-attr]
     assert found.half.value == pytest.approx(2.5e-6 * 400e9)  # type: ignore[union-attr]
     assert found.misfit < 1e-9
+
+
+def test_the_half_size_is_less_sure_than_latency_and_bandwidth_together() -> None:
+    """A line that begins higher rises less: the errors of the two add up in their product."""
+    found = only(hockney(measured(line(5e-6, 50), noise=0.02)))
+    alpha, beta, half = found.alpha, found.beta, found.half
+    assert beta is not None
+    assert half is not None
+    independent = math.hypot(alpha.high / alpha.value - 1, beta.value / beta.low - 1)
+    assert math.log(half.high / half.value) > independent
 
 
 @pytest.mark.parametrize("noise", [0.002, 0.02, 0.1])

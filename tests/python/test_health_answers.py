@@ -119,6 +119,10 @@ def test_a_clock_that_is_held_down_has_its_share() -> None:
     later = {"held": {"gpu:1": {"power cap": 30.0}}, "cycles": {"gpu:1": 200}}
     assert held_down(_run(firmware, later)) == {"gpu:1": {"power cap": 0.2}}
     assert held_down(_run(firmware, firmware)) == {}
+    little = {"held": {"gpu:1": {"power cap": 115.0}}}
+    run = _run({"held": {"gpu:1": {"power cap": 100.0}}}, little)
+    assert [one.facts["share"] for one in health_findings(run)] == [0.05], "worth a word"
+    assert held_down(run) == {}, "and no cause"
 
 
 def test_compare_names_the_run_whose_link_recovered(tmp_path: Path) -> None:

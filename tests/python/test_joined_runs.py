@@ -84,6 +84,8 @@ def test_runs_count_together_by_the_interval_between_them() -> None:
 def test_of_runs_that_all_disagree_none_is_the_odd_one() -> None:
     runs = [messages(4e-7 * times, 2e-7 * times, [8, KIB], f"{times}.jsonl") for times in (1, 4, 16)]
     assert apart(answer(*runs)) == [("choose.runs-differ", {"cases": 4, "of": 4})]
+    runs = [messages(4e-7 * a, 2e-7 * b, [8, KIB], f"{a}.jsonl") for a, b in ((1, 1), (4, 1), (16, 4))]
+    assert apart(answer(*runs)) == [("choose.runs-differ", {"cases": 4, "of": 4})], "odd in half of the cases"
 
 
 def test_a_case_that_one_run_alone_has_is_none_to_disagree_on() -> None:

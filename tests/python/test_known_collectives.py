@@ -108,6 +108,13 @@ def test_what_is_known_without_nvls_makes_nothing_normal_that_may_have_had_it(no
     assert off.outcome is Outcome.HOLDS
 
 
+def test_one_that_may_be_faster_hides_no_link_that_may_be_slow() -> None:
+    row = changed(known_row(), notes=("nccl 2.28.9, NVLink SHARP as it chooses",))
+    first, *others = runs.healthy().rows
+    answer = of(row, replace(runs.healthy(), rows=(changed(first, low=0.9), *others)))
+    assert (answer.headline.code, answer.outcome) == ("explain.unclear", Outcome.UNCLEAR)
+
+
 def test_a_known_result_with_nvls_is_taken_from_its_size_on() -> None:
     with_it = expected_collective("NVIDIA H200", "nvlink", "xccl-collective", "all-reduce", 8, nvls=True)
     without = expected_collective("NVIDIA H200", "nvlink", "xccl-collective", "all-reduce", 8, nvls=False)

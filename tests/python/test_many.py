@@ -26,6 +26,12 @@ def test_no_p_value_below_its_limit_is_no_discovery() -> None:
     assert not discoveries(polars.Series([0.9, None], dtype=polars.Float64), 2, 0.05).any()
 
 
+def test_hypotheses_without_a_p_value_count() -> None:
+    some = polars.Series([0.004, *[None] * 9], dtype=polars.Float64)
+    assert discoveries(some, 1, 0.01).any()
+    assert not discoveries(some, 10, 0.01).any()
+
+
 def around(value: float, width: float) -> Interval:
     return Interval(value, value / (1 + width), value * (1 + width))
 

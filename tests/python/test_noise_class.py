@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import modelled_run as made
@@ -93,3 +94,11 @@ def test_a_shape_that_was_sought_adds_what_shapes_that_tie_differ_by(name: str, 
     sought, blocks = {"tuning_group": "a"}, {"blocks": 64}
     assert noise(sought, blocks) == runs
     assert noise(sought, {}) == noise({}, blocks) == noise({**sought, "parameters": blocks}, blocks) == 0
+
+
+def test_waits_of_the_host_are_a_time_and_a_share_of_it() -> None:
+    case = made.case("waited", [OF_CLASS["pushed"][0]], {}, clock="host")
+    for seconds in (1e-6, 1e-3):
+        found = usual_noise(made.ok(case, [[seconds] * 6]))
+        assert found.processes == pytest.approx(math.hypot(0.6e-6 / seconds, 0.003))
+        assert found.runs == found.at_most == pytest.approx(math.hypot(0.35e-6 / seconds, 0.001))

@@ -5,11 +5,13 @@ from __future__ import annotations
 import math
 import random
 from collections.abc import Callable
+from statistics import stdev
 
 import pytest
 from interleaved import heavy, quiet, two_speeds
 
 from linkscope.statistics.paired import FEWEST_ROUNDS, LOOKS, Difference, paired
+from linkscope.statistics.ranks import t975
 from linkscope.statistics.variance import HIGHER, LOWER, SAME, UNCLEAR
 
 Noise = Callable[[random.Random], float]
@@ -93,3 +95,10 @@ def test_two_speeds_among_quiet_results_are_no_difference() -> None:
     quiet_ones = {case: [0.0001 * (-1) ** number for number in range(8)] for case in range(8)}
     found = paired({**quiet_ones, "two": [0.2] * 7 + [0.0001]}, dict.fromkeys([*quiet_ones, "two"], "gpu"))
     assert found["two"].verdict == UNCLEAR
+
+
+def test_a_result_that_is_louder_than_its_class_keeps_its_own_variance() -> None:
+    rng = random.Random(9)
+    changes = {case: [rng.gauss(0, 0.1 if case == 0 else 0.001) for _ in range(4)] for case in range(9)}
+    found = paired(changes, dict.fromkeys(changes, "gpu"))[0]
+    assert found.margin == pytest.approx(t975(3) * stdev(changes[0]) / 2)

@@ -188,6 +188,15 @@ def test_a_drop_within_the_noise_of_both_ends_is_none(tmp_path: Path) -> None:
         assert [errors(ask("check", with_noise(late, 0.05, seed))) for seed in (0, 2, 3)] == [named] * 3
 
 
+def test_three_permutations_of_a_pattern_are_too_few_to_judge_it_alone(measured: RunFile) -> None:
+    slow = slowed(measured, lambda flow: planted.copied(flow, "gpu:0", "gpu:1"), 0.8)
+    for name, count, named in (("pairs", 3, []), ("ring", 8, [("sustained.slow-path", "gpu:0>gpu:1")])):
+        rows = zip(measured.rows, slow.rows, strict=True)
+        run = replace(measured, rows=tuple(b if a.case["name"] == name else a for a, b in rows))
+        hit = [a for a, b in zip(measured.rows, run.rows, strict=True) if a.raw != b.raw]
+        assert (len(hit), errors(ask("check", run))) == (count, named)
+
+
 def cut(run: RunFile, share: float, path: Path) -> RunFile:
     """Return a share of the run, as if it had been stopped then."""
     lines = run.path.read_text().splitlines(keepends=True)

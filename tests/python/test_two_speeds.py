@@ -103,3 +103,9 @@ def test_a_comparison_has_the_speeds_of_each_side() -> None:
     host = [run_of(SLOW_S, FAST_S, SLOW_S, flow=CPUS), run_of(*[SLOW_S, FAST_S] * 3, flow=CPUS)]
     (line,) = compare(host[:1], host[1:]).table("compare.results").frame.iter_rows(named=True)
     assert (line["base_modes_in"], line["new_modes_in"]) == (None, [3, 3]), "of host memory three are too few"
+
+
+def test_processes_on_host_memory_that_agree_by_chance_prove_no_change() -> None:
+    before, after = (run_of(*[time] * 3, flow=CPUS) for time in (SLOW_S, 1.03 * SLOW_S))
+    (line,) = compare([before] * 2, [after] * 2).table("compare.results").frame.iter_rows(named=True)
+    assert (line["speed"], line["verdict"]) == (pytest.approx(-0.03, abs=0.001), "unclear")
