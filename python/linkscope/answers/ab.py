@@ -161,16 +161,19 @@ class _Beside:
         return note("ab.counts", total=len(self.lines), rounds=rounds, **facts)
 
     def lost(self, base: str) -> Iterator[Finding]:
-        """Yield the cases that ran on one of the two sides alone, by reason, those that this side lost first."""
+        """Yield the cases that ran on one of the two sides alone, by reason, those that this side lost first. A case
+        that was added to narrow a difference down, such as another algorithm, decides nothing."""
+        planned = set(self.base.file.plan_ids)
         for run, other, side in ((self.base, self.run, self.name), (self.run, self.base, base)):
-            worked = {row.id for row in run.file.rows if row.status == "ok"}
-            reasons: dict[str, list[str]] = {}
+            worked = {row.id: row.id in planned for row in run.file.rows if row.status == "ok"}
+            reasons: dict[tuple[bool, str], list[str]] = {}
             for row in other.file.rows:
                 if row.status != "ok" and row.id in worked and not row.left_out:
-                    reasons.setdefault(str(row.reason), []).append(row.id)
-            for reason, ids in sorted(reasons.items(), key=lambda item: -len(item[1])):
-                facts = {"count": len(ids), "total": len(worked), "reason": reason, "side": side.upper()}
-                level = Level.ERROR if other is self.run else Level.NOTE
+                    reasons.setdefault((worked[row.id], str(row.reason)), []).append(row.id)
+            for (asked, reason), ids in sorted(reasons.items(), key=lambda item: -len(item[1])):
+                total = Counter(worked.values())[asked]
+                facts = {"count": len(ids), "total": total, "reason": reason, "side": side.upper()}
+                level = Level.ERROR if asked and other is self.run else Level.NOTE
                 yield Finding("ab.lost", level, facts, results=tuple(ids))
 
     def outcome(self, base: str, threshold: float) -> tuple[Outcome, Finding]:
