@@ -105,6 +105,7 @@ def test_a_table_shows_what_varies_and_the_setting_that_tells_rows_apart() -> No
     narrowed = every.filter(every["rounds"] < 8)
     assert set(narrowed["setting"]) >= {"type=bfloat16", "in_place=yes"}
     assert set(narrowed["told"]) == {"rounds/3"}
+    assert every.select("id", "place").is_unique().all(), "a time and its rates are one result"
 
 
 def test_each_result_counts_once_however_many_sides_there_are() -> None:

@@ -124,6 +124,10 @@ def test_one_run_says_nothing_of_host_memory_and_several_do() -> None:
     several = compare(*sides)
     assert several.data["untestable"] == 0
     assert ("numa:0",) in [one.where for one in causes(several)]
+    short, lacking = (of_rows(run, [row for row in run.rows if "memcpy" not in row.id]) for run in (base, new))
+    found = compare([short, base], [lacking, new])
+    assert found.data["untestable"] == host.height
+    assert "compare.more-runs" not in [one.code for one in found.next], "of two runs a side there are enough"
 
 
 def test_where_nothing_is_known_of_the_noise_there_is_no_verdict() -> None:

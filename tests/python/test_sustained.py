@@ -197,6 +197,16 @@ def test_three_permutations_of_a_pattern_are_too_few_to_judge_it_alone(measured:
         assert (len(hit), errors(ask("check", run))) == (count, named)
 
 
+def test_a_path_that_is_slow_in_half_of_its_permutations_is_no_slow_path(measured: RunFile) -> None:
+    """Its median lies between the two speeds, and says nothing of either."""
+    slow = slowed(measured, lambda flow: planted.copied(flow, "gpu:0", "gpu:1"), 0.8)
+    rings = [a.id for a, b in zip(measured.rows, slow.rows, strict=True) if a.raw != b.raw and a.case["name"] == "ring"]
+    assert len(rings) == 8
+    rows = zip(measured.rows, slow.rows, strict=True)
+    run = replace(measured, rows=tuple(b if a.id in rings[::2] else a for a, b in rows))
+    assert errors(ask("check", run)) == []
+
+
 def cut(run: RunFile, share: float, path: Path) -> RunFile:
     """Return a share of the run, as if it had been stopped then."""
     lines = run.path.read_text().splitlines(keepends=True)
