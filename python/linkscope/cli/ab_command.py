@@ -68,8 +68,8 @@ def ab(
     full: Annotated[bool, typer.Option("--full", help="Every result.")] = False,
     as_json: AsJson = False,
 ) -> int:
-    """Measure two settings in turns: which is faster where? Exit code 0: no side is slower than A; 1: one is; 3: no
-    verdict.
+    """Measure two settings in turns: which is faster where? Exit code 0: no side is slower than A; 1: one is, or
+    lost cases; 3: no verdict.
     """
     from linkscope.answers.ab import answer
     from linkscope.cli.answering import printed
