@@ -445,5 +445,47 @@ TEST_F(MeasureCase, WhatWasStolenIsOfTheSamplesAlone) {
   EXPECT_NEAR(result.stolen, 1e-3 * static_cast<double>(result.flows[0].samples_s.size()), 1e-9);
 }
 
+TEST_F(MeasureCase, ARateIsOfAllOperations) {
+  FakeTransfer transfer(10e-6);
+  transfer.own_facts().operations = 4;
+  EXPECT_NEAR(run({measured(transfer)}).flows[0].gbps->median, 400.0, 1e-3);
+}
+
+TEST_F(MeasureCase, SwitchesAreThoseOfAllParts) {
+  FakeTransfer first(10e-6);
+  FakeTransfer second(10e-6);
+  first.interference = [] { return Interference{0, 0, 2}; };
+  MeasuredFlow flow = measured(first);
+  flow.parts.push_back({&second});
+  const CaseResult result = run({flow});
+  EXPECT_EQ(result.interference.switches, 2 * result.flows[0].samples_s.size());
+}
+
+TEST_F(MeasureCase, WarmUpsGoOnUntilTwoAgree) {
+  FakeTransfer transfer([this] { return gate.runs <= 2 ? 11.5e-6 : 10.5e-6; });
+  run({measured(transfer)});
+  EXPECT_EQ(gate.runs, 4 + 6) << "one of one repeat, two that differ by 9%, and one like the last";
+}
+
+TEST_F(MeasureCase, EachFlowHasTheRemarksOfItsOwnSamples) {
+  FakeTransfer steady(100e-6);
+  FakeTransfer slowing([this] { return 100e-6 * (1 + 0.005 * gate.runs); });
+  session.options.max_samples = 12;
+  MeasuredFlow latency = measured(slowing);
+  latency.quantity = Quantity::latency;
+  const CaseResult result = run({measured(steady), latency});
+  EXPECT_TRUE(result.flows[0].notes.empty());
+  ASSERT_EQ(result.flows[1].notes.size(), 1U);
+  EXPECT_EQ(result.flows[1].notes[0].find("drift"), 0U);
+}
+
+TEST_F(MeasureCase, TheLongestWaitOfAllSamplesIsTold) {
+  FakeTransfer transfer(10e-6);
+  transfer.interference = [this] { return Interference{9e-6 / gate.runs, 0, 0}; };
+  const CaseResult result = run({measured(transfer)});
+  EXPECT_NEAR(result.interference.waited, 9e-6 / (gate.runs - 5), 1e-12)
+      << "six samples, the first waits most";
+}
+
 }  // namespace
 }  // namespace linkscope

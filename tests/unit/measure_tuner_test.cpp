@@ -210,5 +210,45 @@ TEST(Tune, OfShapesThatTieTheFirstStays) {
   EXPECT_EQ(transfer->used, blocks(32));
 }
 
+TEST(Tune, FlowsOfNoGroupShareNothing) {
+  TuningCache cache;
+  for (int turn = 0; turn < 2; ++turn) {
+    FakeGate gate;
+    const auto transfer = tunable();
+    const std::vector<MeasuredFlow> flows{flow(*transfer, "")};
+    Sampler sampler(gate, flows, Regime{});
+    static_cast<void>(tune(sampler, flows, 10e-6, cache));
+    EXPECT_GT(gate.runs, 0) << turn;
+  }
+}
+
+TEST(Tune, TheFirstRunOfAShapeDoesNotCount) {
+  FakeGate gate;
+  const auto transfer = tunable();
+  int starts = 0;
+  transfer->time = [&] {
+    if (transfer->used != blocks(64)) return 2e-6;
+    return ++starts <= 2 ? 50e-6 : 1e-6;  // of its two runs after that, the better counts
+  };
+  const std::vector<MeasuredFlow> flows{flow(*transfer, "")};
+  Sampler sampler(gate, flows, Regime{});
+  TuningCache cache;
+  static_cast<void>(tune(sampler, flows, 10e-6, cache));
+  EXPECT_EQ(transfer->used, blocks(64));
+}
+
+TEST(Tune, EachFlowTellsItsOwnRates) {
+  FakeGate gate;
+  const auto first = tunable();
+  const auto second = tunable();
+  second->time = [] { return 4e-6; };
+  const std::vector<MeasuredFlow> flows{flow(*first, ""), flow(*second, "")};
+  Sampler sampler(gate, flows, Regime{});
+  TuningCache cache;
+  const auto outcomes = tune(sampler, flows, 10e-6, cache);
+  EXPECT_NEAR(outcomes[0].tried[1].gbps, 1.0, 1e-6);
+  EXPECT_NEAR(outcomes[1].tried[1].gbps, 0.25, 1e-6);
+}
+
 }  // namespace
 }  // namespace linkscope
