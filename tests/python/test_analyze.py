@@ -90,6 +90,10 @@ def test_share_of_peak_is_that_of_the_best_size_and_caches_are_left_out() -> Non
     assert line["of_peak_max"] == pytest.approx(396 / made.LINK_GBPS, rel=0.005)
     assert line["of_peak_min"] == pytest.approx(360 / made.LINK_GBPS, rel=0.005)
     assert line["peak_gbps"] == made.LINK_GBPS
+    both = [made.flow("gpu:0", "gpu:1", size), {**made.flow("gpu:1", "gpu:0", size), "role": "background"}]
+    times = [made.seconds(size, 390, f"{i}") for i in range(2)]
+    beside = made.ok(made.case("beside", both, {"figure": "first"}), times)
+    assert peaks(usable(Run(made.run(found=[beside])))).is_empty(), "what has a load beside it is no peak"
 
 
 @pytest.mark.parametrize("factor", [0.0, 1e-300, 1e-12, 1e12, 1e14])

@@ -47,6 +47,9 @@ def test_a_planted_asymmetry_is_found_with_its_size() -> None:
     assert line["ratio_low"] < 380 / 400 < line["ratio_high"] + 0.003
     assert line["ratio"] == pytest.approx(0.95, abs=0.01)
     assert len(found) == 6
+    assert set(found["driver"]) == {"push"}
+    pulled = [copied(*ends, 400.0, executor=ends[1]) for ends in (("gpu:0", "gpu:1"), ("gpu:1", "gpu:0"))]
+    assert anisotropy(usable(Run(made.run(found=pulled))))["driver"].to_list() == ["pull"]
 
 
 def test_noise_alone_makes_none() -> None:

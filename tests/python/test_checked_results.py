@@ -124,3 +124,10 @@ def test_a_gpu_of_which_nothing_was_checked_is_said(healthy: RunFile) -> None:
     assert (answer.outcome, answer.headline.code) == (Outcome.HOLDS, "explain.ok-partly")
     (unseen,) = (one for one in answer.findings if one.code == "explain.unseen")
     assert unseen.facts["gpus"] == ["gpu:3"]
+
+
+def test_what_to_look_at_is_of_the_links_that_are_slow(healthy: RunFile) -> None:
+    slow_pair = faults.slow_pair("gpu:2", "gpu:0")
+    for run, check in ((healthy, "nvlink"), (faults.over_pcie(healthy), "acs")):
+        codes = {one.code for one in explain(slow_pair(run)).findings}
+        assert codes & {"explain.check-nvlink", "explain.check-acs"} == {f"explain.check-{check}"}

@@ -123,6 +123,9 @@ def test_a_clock_that_is_held_down_has_its_share() -> None:
     run = _run({"held": {"gpu:1": {"power cap": 100.0}}}, little)
     assert [one.facts["share"] for one in health_findings(run)] == [0.05], "worth a word"
     assert held_down(run) == {}, "and no cause"
+    both = {"held": {"gpu:1": {"power cap": 130.0, "thermal slowdown": 160.0}}}
+    (most,) = health_findings(_run({"held": {"gpu:1": {"power cap": 100.0, "thermal slowdown": 100.0}}}, both))
+    assert (most.facts["reason"], most.facts["share"]) == ("thermal slowdown", 0.2)
 
 
 def test_compare_names_the_run_whose_link_recovered(tmp_path: Path) -> None:

@@ -94,6 +94,10 @@ def test_a_shape_that_was_sought_adds_what_shapes_that_tie_differ_by(name: str, 
     sought, blocks = {"tuning_group": "a"}, {"blocks": 64}
     assert noise(sought, blocks) == runs
     assert noise(sought, {}) == noise({}, blocks) == noise({**sought, "parameters": blocks}, blocks) == 0
+    small = made.ok(made.case(name, [{**one, **sought, "bytes": LARGE - 1}], {}), [[1e-3] * 6])
+    for setting, most in (({}, 0.005), (blocks, math.hypot(0.005, 0.03))):
+        found = usual_noise(replace(small, flows=(replace(small.flows[0], setting=setting),)))
+        assert found.at_most == pytest.approx(most)
 
 
 def test_waits_of_the_host_are_a_time_and_a_share_of_it() -> None:

@@ -62,6 +62,12 @@ def test_a_slow_pair_is_named(factor: float) -> None:
     assert found.filter(polars.col("off").list.len() > 0)["off"].to_list() == [["gpu:2>gpu:3"]]
 
 
+def test_of_a_class_of_which_half_is_slow_the_slow_half_is_off() -> None:
+    found = matrix(lambda a, b, lanes: 38.0 * lanes * (0.7 if {a, b} == {2, 3} else 1))
+    (off,) = found.filter(polars.col("off").list.len() > 0)["off"].to_list()
+    assert sorted(off) == ["gpu:2>gpu:3", "gpu:3>gpu:2"]
+
+
 def test_noise_alone_makes_no_class() -> None:
     for seed in range(20):
         rng = random.Random(seed)
