@@ -325,7 +325,8 @@ AtomicWork AtomicWork::of(const Flow& flow) {
 Method kernel_atomic(const std::shared_ptr<GpuContext>& gpus) {
   Method row = stream_row(
       gpus,
-      {"kernel-atomic", "adds, exchanges or compares and swaps atomically by a kernel, checked by exact sums",
+      {"kernel-atomic",
+       "atomic adds, exchanges or compare-and-swaps by a kernel; its bytes are operations times width",
        Quantity::bandwidth, kernel_traits},
       parameters_of(atomic_numbers,
                     {operation_parameter, width_parameter, addresses_parameter, scope_parameter}),

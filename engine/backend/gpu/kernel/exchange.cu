@@ -135,7 +135,7 @@ Method kernel_exchange(const std::shared_ptr<GpuContext>& gpus) {
   return stream_row(
       gpus,
       {"kernel-exchange",
-       "copies both ways at once by one kernel, alternate warps in opposite directions",
+       "copies both ways at once by one kernel, alternate warps in opposite directions; both count",
        Quantity::bandwidth,
        {.by_kernel = true, .both_ways = true}},
       parameters_of(sweep_numbers),

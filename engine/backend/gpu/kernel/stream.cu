@@ -206,10 +206,12 @@ std::unique_ptr<Transfer> make_stream(const std::shared_ptr<GpuContext>& gpus, c
 }  // namespace
 
 Method stream(const std::shared_ptr<GpuContext>& gpus) {
-  Method row = stream_row(gpus,
-                          {"stream", "STREAM's copy, scale, add and triad on arrays of doubles, by a kernel",
-                           Quantity::bandwidth, kernel_traits},
-                          parameters_of(sweep_numbers, {operation_parameter}), &takes_stream, &make_stream);
+  Method row = stream_row(
+      gpus,
+      {"stream",
+       "STREAM's copy, scale, add and triad by a kernel; its bytes are those of one array of doubles",
+       Quantity::bandwidth, kernel_traits},
+      parameters_of(sweep_numbers, {operation_parameter}), &takes_stream, &make_stream);
   row.footprint = &stream_footprint;
   return row;
 }

@@ -286,13 +286,14 @@ Support can_fault(GpuContext& context, const Flow& flow) {
 }  // namespace
 
 Method page_fault(const std::shared_ptr<GpuContext>& context) {
-  return migration_row(context,
-                       {"page-fault",
-                        "pages that migrate because a kernel or CPU threads touch them",
-                        Quantity::bandwidth,
-                        {.migrates = true, .host_gbps = 5, .gpu_gbps = 5}},
-                       {touch_access, touched_part, touching_threads}, &can_fault,
-                       &make_by_executor<KernelFaultTransfer, HostFaultTransfer>);
+  return migration_row(
+      context,
+      {"page-fault",
+       "pages that migrate because a kernel or CPU threads touch them; all bytes count, touched or not",
+       Quantity::bandwidth,
+       {.migrates = true, .host_gbps = 5, .gpu_gbps = 5}},
+      {touch_access, touched_part, touching_threads}, &can_fault,
+      &make_by_executor<KernelFaultTransfer, HostFaultTransfer>);
 }
 
 }  // namespace linkscope::gpu
