@@ -116,7 +116,8 @@ VERDICTS: dict[str, tuple[str, Outcome, str]] = {
     "eight GPUs as the ring has it": (nccl(8, 1, 366.0), Outcome.UNCLEAR, "explain.maybe-nvls-import"),
     "eight GPUs as NVLS alone has it": (nccl(8, 1, 478.0), Outcome.HOLDS, "explain.ok-partly"),
     "eight GPUs far below": (nccl(8, 1, 210.0), Outcome.FAILS, "explain.slow-collective"),
-    "two hosts as fast as one": (nccl(8, 2, 420.0), Outcome.HOLDS, "paste.as-one-host"),
+    "two hosts as fast as one": (nccl(8, 2, 440.0), Outcome.HOLDS, "paste.as-one-host"),
+    "two hosts behind one that sums in its switch": (nccl(8, 2, 340.0), Outcome.UNTESTED, "paste.several-hosts"),
     "two hosts by a network": (nccl(8, 2, 90.0), Outcome.UNTESTED, "paste.several-hosts"),
     "cold": (nccl(8, 1, 9.0, warmup=0, iterations=1), Outcome.UNTESTED, "import.cold"),
 }

@@ -307,13 +307,14 @@ def _between_members(run: Run, members: Sequence[str]) -> Line | None:
 
 def of_collective_on_one_host(run: Run, method: str, collective: str, gpus: int) -> float | None:
     """Return the least bus bandwidth, GB/s, that a collective of large size is known to have on the GPUs of one host,
-    without reductions in the GPU switch; None where nothing is known."""
+    with reductions in the GPU switch where figures of these are known; None where nothing is known."""
     members = [gpu.id for gpu in run.node.of_kind("gpu")][:gpus]
     way = _between_members(run, members)
     if way is None or len(members) < gpus:
         return None
     device = run.node.device(members[0]).name
-    known = _collective(device, way["link"], method, collective, gpus, nvls=False)
+    figures = (_collective(device, way["link"], method, collective, gpus, nvls) for nvls in (True, False))
+    known = next(filter(None, figures), None)
     return known.share * (1 - known.tolerance) * way["line_gbps"] if known is not None else None
 
 
