@@ -36,7 +36,7 @@ CALLS: list[tuple[Callable[[Any], Any], str]] = [
     (lambda front: front.frame(None), "run must be a RunFile or a path, not None"),
     (lambda front: front.explain(front.frame(RUN)), "run must be a RunFile or a path, not a DataFrame"),
     (lambda front: front.choose(3.5), "runs must be a RunFile or a path, not 3.5"),
-    (lambda front: front.check(RUN), "needs limits"),
+    (lambda front: front.check(RUN), "needs --limits"),
     (lambda front: front.check(RUN, "none.yaml"), "none.yaml"),
     (lambda front: front.export(RUN), "missing a required argument: 'output'"),
     (lambda front: front.export(RUN, output="a.xlsx"), r"ends in \.csv and \.parquet"),
