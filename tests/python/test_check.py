@@ -346,7 +346,7 @@ def test_the_command_makes_checks_and_writes(tmp_path: Path, capsys: pytest.Capt
     assert run("check", "--make-limits", file, TURNS) == 0
     assert run("check", "--make-limits", file, TURNS) == 2  # never overwritten
     one = sorted(TURNS.glob("*.jsonl"))[0]
-    assert run("check", one, "--limits", file, "--junit", junit, "--prometheus", metrics) == 0
+    assert run("check", one, "--limits", file, "--write", f"junit={junit}", "--write", f"prometheus={metrics}") == 0
     assert junit.read_text().startswith("<?xml")
     assert metrics.read_text().startswith("# ")
     capsys.readouterr()

@@ -90,9 +90,9 @@ def test_limits_and_what_check_writes_are_whole_or_not_there(tmp_path: Path) -> 
     assert (code, "cannot write limits.yaml" in complaint) == (2, True)
     assert list(tmp_path.iterdir()) == []
     (tmp_path / "limits.yaml").write_text(limits_of([Run.of(path) for path in TURNS], "2026-01-01").text())
-    for option, name in (("--junit", "old.xml"), ("--prometheus", "old.prom")):
+    for form, name in (("junit", "old.xml"), ("prometheus", "old.prom")):
         (tmp_path / name).write_text("old")
-        asked = ("check", TURNS[0], "--limits", "limits.yaml", option, name)
+        asked = ("check", TURNS[0], "--limits", "limits.yaml", "--write", f"{form}={name}")
         code, complaint = linkscope(tmp_path, *asked, largest_file=1000)
         assert (code, f"cannot write {name}" in complaint) == (2, True)
         assert (tmp_path / name).read_text() == "old"

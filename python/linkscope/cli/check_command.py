@@ -34,8 +34,6 @@ def check(
     machine: Machine = None,
     output: Annotated[Path | None, typer.Option("-o", "--output", help="Run file to write, with suites.")] = None,
     write: Write = None,
-    junit: Annotated[Path | None, typer.Option(help="Short for --write junit=FILE.")] = None,
-    prometheus: Annotated[Path | None, typer.Option(help="Short for --write prometheus=FILE.")] = None,
     full: Annotated[bool, typer.Option("--full", help="Every result and limit.")] = False,
     as_json: AsJson = False,
 ) -> int:
@@ -44,7 +42,7 @@ def check(
     from linkscope.cli.answering import printed
     from linkscope.results.limits import load_limits
 
-    forms = WrittenForms.of(write or (), (("junit", junit), ("prometheus", prometheus)))  # before anything is measured
+    forms = WrittenForms.of(write or ())  # before anything is measured
     if make_limits is not None:
         if limits is not None or sustained is not None:
             raise LinkscopeError("--make-limits takes good runs: leave out --limits and --sustained")

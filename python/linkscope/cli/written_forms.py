@@ -34,13 +34,13 @@ class WrittenForms:
     files: tuple[tuple[str, str], ...]
 
     @staticmethod
-    def of(words: Sequence[str], more: Sequence[tuple[str, Path | None]] = ()) -> WrittenForms:
-        """Return what ``--write`` and options for one form ask for. Raises LinkscopeError for a wrong word, a file that
-        cannot be written, or where two forms are to be printed."""
+    def of(words: Sequence[str]) -> WrittenForms:
+        """Return what ``--write`` asks for. Raises LinkscopeError for a wrong word, a file that cannot be written, or
+        where two forms are to be printed."""
         from linkscope.messages.near_names import unknown
         from linkscope.render import WRITERS
 
-        found = [(form, str(path)) for form, path in more if path is not None]
+        found: list[tuple[str, str]] = []
         for word in words:
             form, separator, file = word.partition("=")
             if not separator or not file:
