@@ -31,6 +31,20 @@ rows:
     sizes: 4K:128K:2x
     show: curve
 """
+PAIR_SUITE = """
+name: pair
+answers: What do copies between two GPUs reach?
+rows:
+  - name: copy
+    title: Copies
+    pattern: pairs
+    source: {on: gpu, memory: device}
+    destination: {on: gpu, memory: device}
+    method: copy-engine
+    executor: source
+    sizes: 64M
+    show: matrix
+"""
 TINY_IDS = [f"tiny/copy/numa:0/{size}KiB" for size in (4, 8, 16, 32, 64, 128)]
 
 

@@ -8,26 +8,12 @@ from typing import Any
 
 import planted_faults as planted
 import pytest
-from launching import Bench, add_engine, bench
+from launching import PAIR_SUITE, Bench, add_engine, bench
 
 from linkscope.results.run_file import RunFile
 
 __all__ = ["bench"]
 
-SUITE = """
-name: pair
-answers: What do copies between two GPUs reach?
-rows:
-  - name: copy
-    title: Copies
-    pattern: pairs
-    source: {on: gpu, memory: device}
-    destination: {on: gpu, memory: device}
-    method: copy-engine
-    executor: source
-    sizes: 64M
-    show: matrix
-"""
 SLOW = 0.5
 
 
@@ -36,7 +22,7 @@ def runs(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> tuple[Path, Path]:
     """A run of two GPUs, and one with one of its ways made slower."""
     add_engine(bench.engines, "cuda")
     monkeypatch.setenv("FAKE_GPUS", "2")
-    Path("pair.yaml").write_text(SUITE)
+    Path("pair.yaml").write_text(PAIR_SUITE)
     assert bench.cli("run", "pair.yaml", "-o", "whole.jsonl").code == 0
     written("slow.jsonl", planted.slowed(RunFile.read("whole.jsonl"), from_first, SLOW))
     return Path("whole.jsonl"), Path("slow.jsonl")

@@ -6,33 +6,18 @@ import json
 from pathlib import Path
 
 import pytest
-from launching import Bench, add_engine, bench
+from launching import PAIR_SUITE, Bench, add_engine, bench
 
 from linkscope.results.run_file import RunFile
 
 __all__ = ["bench"]
-
-SUITE = """
-name: pair
-answers: What do copies between two GPUs reach?
-rows:
-  - name: copy
-    title: Copies
-    pattern: pairs
-    source: {on: gpu, memory: device}
-    destination: {on: gpu, memory: device}
-    method: copy-engine
-    executor: source
-    sizes: 64M
-    show: matrix
-"""
 
 
 @pytest.fixture
 def measured(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> Path:
     add_engine(bench.engines, "cuda")
     monkeypatch.setenv("FAKE_GPUS", "2")
-    Path("pair.yaml").write_text(SUITE)
+    Path("pair.yaml").write_text(PAIR_SUITE)
     assert bench.cli("run", "pair.yaml", "--rounds", "3", "-o", "pair.jsonl").code == 0
     return Path("pair.jsonl")
 
