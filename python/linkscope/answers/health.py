@@ -73,8 +73,7 @@ def held_down(run: Run) -> Mapping[str, Mapping[str, float]]:
 def others_cpus(run: Run) -> float | None:
     """Return how many CPUs other programs kept busy while the run lasted, the mean over it.
 
-    None where nobody knows: of a run without readings, and of one whose processes a launcher started, which are not
-    this program's own.
+    None for a run without readings, and for one whose processes a launcher started: they are not this program's own.
     """
     if any(record.get("launcher", _CHILDREN) != _CHILDREN for record in run.file.states):
         return None
