@@ -48,7 +48,7 @@ class VerifiedPass {
             which == Checked::repeated ? !facts.accumulates : facts.accumulates || facts.collective;
         if (!checked) return;
         if (const auto mismatch = part.verify(seeds_[i]))
-          throw Error(Fault::mismatch, place_of(*flows_, i) + mismatch->what);
+          throw Error(Fault::mismatch, place_of(*flows_, i) + mismatch->what + " [wrong-data]");
         compared += part.verified_bytes();
       });
     }

@@ -11,7 +11,16 @@ from linkscope.results import note_codes
 from linkscope.results.note_codes import says
 
 ROOT = Path(__file__).resolve().parents[2]
-CODES = ("nvls-free", "nvls-none", "nvls-off", "no-peer-access", "launch-inside", "huge-pages", "few-samples")
+CODES = (
+    "nvls-free",
+    "nvls-none",
+    "nvls-off",
+    "no-peer-access",
+    "launch-inside",
+    "huge-pages",
+    "few-samples",
+    "wrong-data",
+)
 
 
 @pytest.mark.parametrize("code", CODES)
@@ -31,6 +40,7 @@ def test_a_text_has_its_code_however_it_is_worded(code: str) -> None:
         ("launch-inside", "enqueued after the gate: launch cost is inside"),
         ("huge-pages", "source: 100 % in transparent huge pages"),
         ("few-samples", "only 3 samples: the interval is their range, its confidence below 95 %"),
+        ("wrong-data", "byte 5 of 8192 arrived wrong in gpu:1 device"),
     ],
 )
 def test_recorded_texts_without_codes_say_the_same(code: str, text: str) -> None:

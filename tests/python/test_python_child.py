@@ -82,7 +82,7 @@ def test_the_childs_own_stamps_are_the_figures(tmp_path: Path, faulty: Faulty) -
 def test_what_arrived_wrong_fails_the_row_and_the_run_goes_on(tmp_path: Path, faulty: Faulty) -> None:
     rows = run(tmp_path, case("a", copy(64)), case("b", copy(64)), env=environment(**faulty(r0_verify="mismatch")))
     assert {row["status"] for row in rows.values()} == {"failed"}
-    assert {row["reason"] for row in rows.values()} == {"byte 3 of 64 arrived wrong"}
+    assert {row["reason"] for row in rows.values()} == {"byte 3 of 64 arrived wrong [wrong-data]"}
 
 
 @pytest.mark.parametrize(

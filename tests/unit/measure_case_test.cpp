@@ -162,7 +162,7 @@ TEST_F(MeasureCase, AMismatchInEitherRoundFails) {
       FAIL() << "round " << round;
     } catch (const Error& error) {
       EXPECT_EQ(error.fault(), Fault::mismatch);
-      EXPECT_STREQ(error.what(), "flow 1: byte 64 of 1024 arrived wrong");
+      EXPECT_STREQ(error.what(), "flow 1: byte 64 of 1024 arrived wrong [wrong-data]");
     }
   }
 }

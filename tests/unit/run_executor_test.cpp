@@ -120,7 +120,7 @@ TEST_F(ExecutorTest, WrongDataFailsTheRow) {
   const auto records =
       run({case_text("a", "1000", R"(,"parameters":{"wrong_in_round":2})"), case_text("b", "1000")});
   EXPECT_EQ(records[2]["status"], "failed");
-  EXPECT_EQ(records[2]["reason"], "byte 64 of 1024 arrived wrong");
+  EXPECT_EQ(records[2]["reason"], "byte 64 of 1024 arrived wrong [wrong-data]");
   EXPECT_EQ(records[4]["status"], "ok");
 }
 

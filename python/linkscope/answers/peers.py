@@ -15,9 +15,8 @@ from linkscope.figures.run import Run
 from linkscope.machine.node import Node
 from linkscope.machine.peer_routes import DETOURS, PeerRoute
 from linkscope.messages.finding import Finding, Level, error, note, warning
+from linkscope.results.note_codes import WRONG_DATA, says
 
-_WRONG = "arrived wrong"
-"""What engines say of a case whose data did not arrive as it was sent."""
 _SCHEMA: dict[str, Any] = {
     **dict.fromkeys(("pair", "peer_route"), polars.String),
     "via": polars.List(polars.String),
@@ -88,8 +87,9 @@ def _detours(routes: Sequence[PeerRoute]) -> Iterator[Finding]:
 
 def _wrong_data(routes: Sequence[PeerRoute], run: Run) -> Iterator[Finding]:
     """Yield the pairs between which data arrived wrong, beside the bridges that redirect them: fast and wrong."""
-    failed = run.results.filter(
-        polars.col("status") == "failed", polars.col("reason").str.contains(_WRONG, literal=True)
+    failed = run.results.filter(polars.col("status") == "failed")
+    failed = failed.filter(
+        polars.Series([says(WRONG_DATA, [reason or ""]) for reason in failed["reason"]], dtype=polars.Boolean)
     )
     for route in routes:
         ends = [">".join(route.gpus), ">".join(route.gpus[::-1])]

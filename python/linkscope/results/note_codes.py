@@ -7,7 +7,7 @@ from collections.abc import Iterable
 NVLS_FREE, NVLS_NONE, NVLS_OFF = "nvls-free", "nvls-none", "nvls-off"
 """NCCL was free to reduce in the GPU switch, could not, was told not to."""
 NO_PEER_ACCESS, LAUNCH_INSIDE = "no-peer-access", "launch-inside"
-HUGE_PAGES, FEW_SAMPLES = "huge-pages", "few-samples"
+HUGE_PAGES, FEW_SAMPLES, WRONG_DATA = "huge-pages", "few-samples", "wrong-data"
 _BEFORE = {
     NVLS_FREE: "NVLink SHARP as it chooses",
     NVLS_NONE: "no NVLink SHARP",
@@ -16,6 +16,7 @@ _BEFORE = {
     LAUNCH_INSIDE: "launch cost is inside",
     HUGE_PAGES: "in transparent huge",
     FEW_SAMPLES: "the interval is their range",
+    WRONG_DATA: "arrived wrong",
 }
 """What the texts of older runs say, which have no codes."""
 
