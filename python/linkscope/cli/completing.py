@@ -12,12 +12,12 @@ VARIABLE = "_LINKSCOPE_COMPLETE"
 
 
 def shells() -> list[str]:
-    """What completion is there for."""
+    """Enumerate the shells that have completion."""
     return ["bash", "zsh", "fish"]
 
 
 def script(shell: str) -> str:
-    """What that shell reads, at its start or from the folder in which it looks for completion."""
+    """Return what that shell reads, at its start or from the folder in which it looks for completion."""
     from typer.completion import get_completion_script  # type: ignore[attr-defined]
 
     script = str(get_completion_script(prog_name="linkscope", complete_var=VARIABLE, shell=shell))
@@ -30,7 +30,7 @@ def script(shell: str) -> str:
 
 
 def lists() -> list[str]:
-    """What `linkscope list` lists."""
+    """Enumerate what `linkscope list` lists."""
     from linkscope.cli.listing import KINDS
 
     return list(KINDS)

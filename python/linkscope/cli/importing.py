@@ -21,7 +21,7 @@ from linkscope.results.run_file import RunFile
 def wanted(
     named: str | None, beside: Path | None, machine: str | None, processes: int | None, nvls: str | None
 ) -> Wanted:
-    """What the options say of a file. Raises LinkscopeError."""
+    """Return what the options say of a file. Raises LinkscopeError."""
     if beside is not None and machine is not None:
         raise LinkscopeError("--beside and --machine both say what the node is: name one of them")
     if nvls is not None and nvls not in NVLS:

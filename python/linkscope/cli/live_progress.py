@@ -75,7 +75,7 @@ class LiveProgress:
         return Listener(self._begin, self._round, self._start, self._row, self._say)
 
     def picture(self) -> RenderableType:
-        """What is drawn now, in at most 24 lines."""
+        """Return what is drawn now, in at most 24 lines."""
         with self._lock:
             if not self._cases:
                 return Text("")

@@ -49,7 +49,7 @@ def _parameter(parameter: Any) -> list[str]:
 
 
 def metavar(argument: Any) -> str:
-    """How an argument stands in a line of usage: in brackets where it may be left out."""
+    """Return how an argument stands in a line of usage: in brackets where it may be left out."""
     name = str(argument.metavar or argument.name.upper())
     return name if argument.required or name.startswith("[") else f"[{name}]"
 

@@ -52,7 +52,7 @@ def _collectives() -> list[str]:
 
 
 def _sends(method: Mapping[str, Any] | None, kind: str) -> bool:
-    """Whether there are figures for messages of the memory of devices of that kind."""
+    """Return whether there are figures for messages of the memory of devices of that kind."""
     every = ({"source": kind}, {"destination": kind})
     return method is not None and not any("unknown" in one and one["when"] in every for one in method.get("rules", ()))
 

@@ -43,7 +43,7 @@ def _pager(environment: Mapping[str, str]) -> list[str]:
 
 
 def _read(text: str, command: list[str], environment: Mapping[str, str]) -> bool:
-    """Whether the pager could be started."""
+    """Return whether the pager could be started."""
     try:
         subprocess.run(command, input=text, text=True, check=False, env={"LESS": LESS, **environment})
     except OSError:

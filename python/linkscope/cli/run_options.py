@@ -82,12 +82,12 @@ class RunOptions:
 
     @property
     def named(self) -> dict[str, Any]:
-        """Those that a Request takes as they are, where they were given."""
+        """Return those that a Request takes as they are, where they were given."""
         names = ("devices", "precision", "budget", "rounds", "machine", "engine")
         return given({name: getattr(self, name) for name in names})
 
     def launching(self, interface: str | None) -> LaunchOptions:
-        """How processes are started; ``interface``: the address of this host that they report to.
+        """Return how processes are started; ``interface``: the address of this host that they report to.
 
         Raises LinkscopeError where the options contradict each other.
         """
@@ -97,7 +97,7 @@ class RunOptions:
 
 
 def given(words: dict[str, Any]) -> dict[str, Any]:
-    """Those of ``words`` that are not None."""
+    """Return those of ``words`` that are not None."""
     return {name: value for name, value in words.items() if value is not None}
 
 

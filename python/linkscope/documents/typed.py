@@ -91,7 +91,7 @@ def _alternatives(form: Any) -> Iterator[Any]:
 
 
 def _inside(form: Any, key: str | int) -> Iterator[Any]:
-    """What stands at ``key`` of such a value; "..." is any key of a mapping."""
+    """Return what stands at ``key`` of such a value; "..." is any key of a mapping."""
     form = _bare(form)
     origin, inner = get_origin(form), get_args(form)
     if isinstance(key, int) and origin in (list, tuple):

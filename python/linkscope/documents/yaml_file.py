@@ -54,7 +54,7 @@ class YamlFile:
             raise LinkscopeError(f"{self.kind} {self.path}, line {self._line(error.steps)}: {error}") from error
 
     def _line(self, steps: Steps) -> int:
-        """Where in the file that is, from 1."""
+        """Return the line number in the file, from 1."""
         node = yaml.compose(self.text, YamlLoader)
         line = node.start_mark.line + 1 if node else 1
         for step in steps:
@@ -101,7 +101,7 @@ def _said(error: Exception) -> str:
 
 
 def _excess(text: str) -> str:
-    """What is too much in the file; empty where nothing is. Raises yaml.YAMLError."""
+    """Return what is too much in the file; empty where nothing is. Raises yaml.YAMLError."""
     opened: list[tuple[str | None, int]] = []
     stands_for: dict[str | None, int] = {}
     nodes = 0

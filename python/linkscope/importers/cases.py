@@ -64,12 +64,12 @@ def claimed(peer: PeerOutput, node: Node, tests: Iterable[str]) -> list[tuple[se
 
 
 def within(case: Json, peer: PeerOutput) -> bool:
-    """Whether the tool ran on all GPUs of the case; a tool that names no GPUs counts as so."""
+    """Return whether the tool ran on all GPUs of the case; a tool that names no GPUs counts as so."""
     return not peer.gpus or all(int(gpu.removeprefix("gpu:")) < len(peer.gpus) for gpu in gpus_of(case))
 
 
 def gpus_of(case: Json) -> set[str]:
-    """Those that carry out its flows, or hold their data."""
+    """Return those that carry out its flows, or hold their data."""
     places = {end["device"] for flow in case["flows"] for end in ends_of(flow)}
     places |= {flow["executor"] for flow in case["flows"]}
     return {place for place in places if place.startswith("gpu:")}
@@ -106,7 +106,7 @@ def renamed(case: Json, known: Mapping[str, Json]) -> Json | None:
 
 
 def movement(case: Json) -> str:
-    """What tells one movement from another: flows, figure and clock; and the form of its table."""
+    """Return what tells one movement from another: flows, figure and clock; and the form of its table."""
     flows = [{name: flow[name] for name in _LIKE if name in flow} for flow in case["flows"]]
     labels = case.get("labels", {})
     shown = [labels.get("show"), labels.get("figure", "first"), len(labels.get("cells", ()))]

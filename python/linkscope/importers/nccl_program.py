@@ -64,7 +64,7 @@ class HalfRow:
 
     @property
     def is_wrong(self) -> bool:
-        """Whether it counts wrong values; before 2.13 the column was the largest error, such as "2e-07"."""
+        """Return whether it counts wrong values; before 2.13 the column was the largest error, such as "2e-07"."""
         word = str(self.wrong).rstrip("*")
         return "*" in str(self.wrong) or ("e-" not in word and (plain_number(word) or 0) > 0)
 
@@ -121,12 +121,12 @@ class Program:
 
     @property
     def is_of_amd(self) -> bool:
-        """Whether it names GPUs of AMD."""
+        """Return whether it names GPUs of AMD."""
         return any(gpu.name.startswith("AMD") for *_, gpu in self.devices.values())
 
     @property
     def is_cut(self) -> bool:
-        """Whether the list of ranks lacks some before its last."""
+        """Return whether the list of ranks lacks some before its last."""
         return bool(self.devices) and max(self.devices) >= len(self.devices)
 
     @property
@@ -152,7 +152,7 @@ class Program:
         return sum(group == first for group, *_ in self.devices.values()) or self.ranks
 
     def facts(self) -> dict[str, Any]:
-        """What a case must be for a figure of it (``importers/cases.py``)."""
+        """Return what a case must be for a figure of it (``importers/cases.py``)."""
         pids = {(host, pid) for _, pid, host, _ in self.devices.values()}
         processes = len(pids) or max(self.members // max(self.threads * self.gpus, 1), 1)
         launch = "one-thread" if self.threads == 1 else "thread-per-gpu" if self.gpus == 1 else "threads with GPUs each"

@@ -244,5 +244,5 @@ def _figure(one: _PrintedLine, job: _Job, ranks: int, hosts: int) -> Iterator[Fi
 
 
 def _reads(name: str, job: _Job) -> bool:
-    """Whether PE 0 fetches: of the host's tests the options say it."""
+    """Return whether PE 0 fetches: of the host's tests the options say it."""
     return "_get" in name or "_g_" in name or (name in ("Bandwidth", "Latency") and job.reads)

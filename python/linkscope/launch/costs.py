@@ -25,7 +25,7 @@ def kept_at(node: str, backend: str, environment: Mapping[str, str] = os.environ
 
 
 def known(path: Path) -> Costs:
-    """What is kept at ``path``; nothing where that is not there or no use."""
+    """Return what is kept at ``path``; nothing where that is not there or no use."""
     try:
         data = _FOLDER.read(path)
         if data["schema"] != SCHEMA:

@@ -52,7 +52,7 @@ class Engine:
 
     @property
     def command(self) -> tuple[str, ...]:
-        """What starts it, before what it shall do; nothing starts a machine model."""
+        """Return what starts it, before what it shall do; nothing starts a machine model."""
         return () if self.path is None else (str(self.path),)
 
     @property
@@ -66,7 +66,7 @@ class Engine:
         return [entry["name"] for entry in self.description["methods"]]
 
     def catalog(self) -> EngineCatalog:
-        """What expansion needs to know of it."""
+        """Return what expansion needs to know of it."""
         methods = {entry["name"]: frozenset(entry.get("parameters", ())) for entry in self.description["methods"]}
         memories = frozenset(entry["name"] for entry in self.description["memories"])
         absent = [entry for entry in self.description["methods"] if not entry["available"]]
@@ -107,7 +107,7 @@ def find_engines(environment: Mapping[str, str] = os.environ) -> dict[str, Path]
 
 
 def command_of(name: str) -> tuple[str, ...] | None:
-    """What starts the engine of that name here; None where there is none."""
+    """Return what starts the engine of that name here; None where there is none."""
     path = find_engines().get(name)
     return None if path is None else (str(path),)
 
@@ -209,7 +209,7 @@ def _first_usable(found: dict[str, Path], variables: Variables) -> Engine:
 
 
 def has_gpu(description: Json) -> bool:
-    """Whether the machine that an engine describes has one."""
+    """Return whether the machine that an engine describes has one."""
     return any(device["id"].startswith("gpu:") for device in description["devices"])
 
 

@@ -61,7 +61,7 @@ def fitted_to(
     rounds: RoundLimits,
     known: Costs,
 ) -> Fitting:
-    """What can be done until ``end`` (monotonic clock), when the ``budget`` is used up, all else included.
+    """Return what can be done until ``end`` (monotonic clock), when the ``budget`` is used up, all else included.
 
     Raises LinkscopeError where that is nothing.
     """

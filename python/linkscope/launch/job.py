@@ -161,7 +161,7 @@ class Job:
         return 0.0 if case.skip is not None else estimate_s(case.case, self.options)
 
     def estimate(self, cases: Sequence[PlannedCase]) -> RunEstimate:
-        """How long measuring some of the job's cases will take on this machine, as busy as it was found."""
+        """Return how long measuring some of the job's cases will take on this machine, as busy as it was found."""
         run = [one.case for one in cases if one.skip is None]
         if self.node.modelled:
             return modelled_estimate(len(run))
@@ -211,7 +211,7 @@ class Job:
 
 
 def _unit_notes(request: Request) -> list[str]:
-    """What a budget without unit was taken for."""
+    """Return what a budget without unit was taken for."""
     if request.budget is None or with_unit(request.budget) == request.budget:
         return []
     return [sentence(note("plan.unit", given=request.budget, taken=with_unit(request.budget)))]
@@ -247,14 +247,14 @@ def _host_notes(launching: LaunchOptions) -> list[str]:
 
 
 def _once_notes(request: Request) -> list[str]:
-    """What ranks mean for the rounds, and for the number of them that was asked for."""
+    """Return what ranks mean for the rounds, and for the number of them that was asked for."""
     asked = parse_rounds(request.rounds) if request.rounds else RoundLimits()
     overruled = [] if asked == RoundLimits() else [sentence(note("plan.rounds-ignored", rounds=request.rounds))]
     return [*overruled, sentence(note("plan.once"))]
 
 
 def _once() -> bool:
-    """Whether this process is one of a job's ranks that cannot start its engines again."""
+    """Return whether this process is one of a job's ranks that cannot start its engines again."""
     place = inside.place()
     return place is not None and not place.again
 

@@ -60,7 +60,7 @@ class Pace:
 
     @property
     def has_deadline(self) -> bool:
-        """Whether it ends at a certain time: until then it goes on with figures that are wide."""
+        """Return whether it ends at a certain time: until then it goes on with figures that are wide."""
         return self._deadline < math.inf
 
     def left_s(self, now: float) -> float:

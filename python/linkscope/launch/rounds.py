@@ -51,11 +51,11 @@ class Rounds:
         self._settled.update(case.id for case in cases)
 
     def lacks(self, case: PlannedCase) -> bool:
-        """Whether a round that visits all has still to visit the case."""
+        """Return whether a round that visits all has still to visit the case."""
         return any(self._wants(case, number) for number in range(self.limits.least))
 
     def lacks_all(self, case: PlannedCase) -> bool:
-        """Whether nothing is known of the case."""
+        """Return whether nothing is known of the case."""
         return not self._rows[case.id]
 
     def __iter__(self) -> Iterator[tuple[int, list[PlannedCase]]]:
@@ -110,7 +110,7 @@ class Rounds:
         return found
 
     def _widest(self, wanted: list[PlannedCase], share: float) -> list[PlannedCase]:
-        """Those that are known worst, as many as take ``share`` seconds."""
+        """Return those that are known worst, as many as take ``share`` seconds."""
         chosen: list[PlannedCase] = []
         for case in sorted(wanted, key=self._margin, reverse=True):
             cost = self._cost(case)

@@ -309,7 +309,7 @@ class _Start:
 
 @contextmanager
 def stop_requested() -> Iterator[Callable[[], bool]]:
-    """Whether a signal asked to stop; the main thread alone can know, elsewhere the answer stays no."""
+    """Return whether a signal asked to stop; the main thread alone can know, elsewhere the answer stays no."""
     stop = threading.Event()
 
     def ask(number: int, frame: FrameType | None) -> None:
@@ -329,14 +329,14 @@ def stop_requested() -> Iterator[Callable[[], bool]]:
 
 
 def _again(request: Request) -> list[str]:
-    """What resumes a run; a pattern's file has to be named again."""
+    """Return what resumes a run; a pattern's file has to be named again."""
     if request.workload is not None and request.workload.file is not None:
         return request.command_line
     return ["linkscope", "run", *request.launching.command_line]
 
 
 def request_of(before: RunFile, launching: LaunchOptions | None = None) -> Request:
-    """What a run was asked for, with ``launching`` in place of how its processes were started.
+    """Return what a run was asked for, with ``launching`` in place of how its processes were started.
 
     Raises LinkscopeError where its file does not say, and where it names a launcher that ``launching`` does not: a file
     may come from anywhere, and starts no program.

@@ -184,7 +184,7 @@ class JobScheduler:
         return f"all {len(hellos)} processes run on {hosts.pop()} although {len(named)} hosts were named: {told}"
 
     def _difference(self, host: str) -> str | None:
-        """What is to be said of a host that is not like the one that the cases were planned for."""
+        """Return what is to be said of a host that is not like the one that the cases were planned for."""
         if host not in self._surveys:
             return None
         nodes = (self.job.node, self._surveys[host].node)
@@ -193,7 +193,7 @@ class JobScheduler:
 
 
 def _notes(launcher: Launcher, processes: int) -> tuple[str, ...]:
-    """What a user should know of how it starts so many processes."""
+    """Return what a user should know of how it starts so many processes."""
     told = launcher.spread(processes)
     return (
         *launcher.notes,

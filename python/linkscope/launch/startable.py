@@ -52,7 +52,7 @@ def _why_not(kind: str, launching: LaunchOptions, engine: Engine, case: Json) ->
 
 
 def _apart(launching: LaunchOptions, kind: str, engine: Engine, case: Json) -> str | None:
-    """Why processes that are on a host each cannot map one another's memory."""
+    """Return why processes that are on a host each cannot map one another's memory."""
     methods = {flow["method"] for flow in case["flows"]}
     mapping = [method for method in methods if method_traits(case, method).maps_members]
     processes = int(case["processes"])

@@ -127,7 +127,7 @@ class _WorkerRun:
 
     @property
     def silence_s(self) -> float:
-        """How long the worker may be silent at this point."""
+        """Return how long the worker may be silent at this point."""
         if self.current is None:
             return self._start_timeout_s
         return float(self._left[self.current].get("timeout_s", DEFAULT_TIMEOUT_S))

@@ -17,7 +17,7 @@ SUPERVISORS_FIELDS = frozenset({"suite", "name", "labels", "timeout_s", "process
 
 
 def engine_plan(plan: Json) -> Json:
-    """What an engine is given of ``plan`` (schema/plan.schema.json): all but what the supervisor alone reads."""
+    """Return what an engine is given of ``plan`` (schema/plan.schema.json): all but what the supervisor alone reads."""
     kept = [{name: case[name] for name in case if name not in SUPERVISORS_FIELDS} for case in plan["cases"]]
     return {**plan, "cases": kept}
 
@@ -67,4 +67,4 @@ class Worker(Protocol):
         """
 
     def ending(self) -> Explanation:
-        """How a worker that has no more records ended. Raises RefusedPlanError where it refused the plan."""
+        """Return how a worker that has no more records ended. Raises RefusedPlanError where it refused the plan."""

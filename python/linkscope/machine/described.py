@@ -59,7 +59,7 @@ def _path(name_or_path: str) -> Path:
 
 
 def is_packaged(node: Node) -> bool:
-    """Whether a node is the one of its name that comes with linkscope, and no copy that was changed."""
+    """Return whether a node is the one of its name that comes with linkscope, and no copy that was changed."""
     return node.modelled and node.name in machine_names() and load_machine(node.name) == node
 
 

@@ -87,7 +87,7 @@ class Joined(Protocol):
 
     @property
     def pairs(self) -> Mapping[tuple[str, str], str]:
-        """How two devices are joined, by their ids."""
+        """Return how two devices are joined, by their ids."""
 
 
 @cache

@@ -39,7 +39,7 @@ class Identity:
     gpus: Mapping[str, GpuIdentity] = field(default_factory=dict)
 
     def to_json(self) -> dict[str, Any]:
-        """What is known, JSON-ready."""
+        """Return what is known, JSON-ready."""
         told = {name: getattr(self, name) for name in ("product", "product_serial", "board_serial")}
         gpus = {name: _known({"serial": gpu.serial, "uuid": gpu.uuid}) for name, gpu in self.gpus.items()}
         return _known({**told, "gpus": _known(gpus)})

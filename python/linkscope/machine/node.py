@@ -94,7 +94,7 @@ class Node(Displayed):
 
     @property
     def problem(self) -> str:
-        """Why this is no node, in a few words; empty where it is one."""
+        """Return why this is no node, in a few words; empty where it is one."""
         ids = [device.id for device in self.devices]
         if len(ids) > MOST_DEVICES or len(self.links) > MOST_LINKS:
             return f"{len(ids)} devices and {len(self.links)} links are more than any node has"

@@ -192,7 +192,7 @@ class Paths:
         return SharedPeak(total, share.rates, tuple(one for one in share.binding if not one.startswith("flow ")))
 
     def uses(self, flow: Traffic) -> dict[str, float]:
-        """How often each byte passes which link and memory, named as ``SharedPeak.binding`` does."""
+        """Return how often each byte passes which link and memory, named as ``SharedPeak.binding`` does."""
         use: dict[str, float] = {}
         for end in (flow.source, flow.destination):
             if end is not None:

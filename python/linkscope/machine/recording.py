@@ -28,11 +28,11 @@ class Recording:
     nvml: dict[str, Any]
 
     def node(self) -> Node:
-        """What discover() finds on that machine."""
+        """Return what discover() finds on that machine."""
         return build_node(self.description, self.files, self.nvml)
 
     def state(self) -> MachineState:
-        """What read_state() finds on that machine."""
+        """Return what read_state() finds on that machine."""
         return build_state(self.description, self.files, self.nvml)
 
     def save(self, destination: str | Path) -> None:

@@ -63,12 +63,12 @@ class GpuState:
 
     @property
     def slowed_by(self) -> tuple[str, ...]:
-        """What throttles its clock and is no choice of somebody's."""
+        """Return what throttles its clock and is no choice of somebody's."""
         return tuple(reason for reason in self.throttle if reason not in _HARMLESS_THROTTLE)
 
     @property
     def capped(self) -> bool:
-        """Whether its power limit is below the default."""
+        """Return whether its power limit is below the default."""
         cap, default = self.power_cap_w, self.power_default_w
         return cap is not None and default is not None and cap < default
 
@@ -84,7 +84,7 @@ class GpuState:
 
     @property
     def translated(self) -> bool:
-        """Whether the IOMMU translates its addresses."""
+        """Return whether the IOMMU translates its addresses."""
         return (self.iommu or "").startswith("DMA")
 
     @staticmethod
@@ -251,7 +251,7 @@ def _gpu_state(device: dict[str, Any], answers: dict[str, Any], facts: sysfs.Pci
 
 
 def _tools() -> dict[str, bool]:
-    """What building an engine and binding memory needs, and whether it is here."""
+    """Return what building an engine and binding memory needs, and whether it is here."""
     programs = {"c++": ("c++", "g++", "clang++"), "cmake": ("cmake",), "nvcc": ("nvcc",), "hipcc": ("hipcc",)}
     found = {name: any(map(shutil.which, names)) for name, names in programs.items()}
     found["nvcc"] = found["nvcc"] or Path("/usr/local/cuda/bin/nvcc").exists()
@@ -306,7 +306,7 @@ def _virtualised(files: Files) -> bool | None:
 
 
 def _container(files: Files) -> str | None:
-    """What kind of container this runs in, where one left a trace."""
+    """Return what kind of container this runs in, where one left a trace."""
     if files.resolve("/.dockerenv"):
         return "docker"
     if files.resolve("/run/.containerenv"):

@@ -131,7 +131,7 @@ def pcie(files: Files, pci: str) -> PcieFacts:
 
 
 def link_of_bridge(files: Files, bdf: str) -> PcieWidth:
-    """What the link below a bridge can do at most."""
+    """Return what the link below a bridge can do at most."""
     return _width(files, f"{PCI}/{bdf}", "max")
 
 

@@ -25,12 +25,12 @@ _YOUNGER = (
 class _Traits:
     @classmethod
     def of(cls: type[_Own], stated: Mapping[str, Any]) -> _Own:
-        """Those of ``stated`` that are read here; the defaults for the rest."""
+        """Return those of ``stated`` that are read here; the defaults for the rest."""
         return cls(**{name: value for name, value in stated.items() if name in cls.__dataclass_fields__})
 
     @cached_property
     def stated(self) -> Json:
-        """What is not as by default, as JSON."""
+        """Return what is not as by default, as JSON."""
         return {field.name: value for field in fields(self) if (value := getattr(self, field.name)) != field.default}
 
 
@@ -77,7 +77,7 @@ class MemoryTraits(_Traits):
 
     @property
     def ordinary(self) -> bool:
-        """Whether it is host memory in small pages of the system's own, whoever may map it."""
+        """Return whether it is host memory in small pages of the system's own, whoever may map it."""
         return self.lies_on == "host" and self.placed_by_touch and not (self.huge_pages or self.registered)
 
     @property
@@ -87,7 +87,7 @@ class MemoryTraits(_Traits):
 
 
 def label_of(methods: Mapping[str, MethodTraits], memories: Mapping[str, MemoryTraits]) -> Json:
-    """What a case's labels hold under ``LABEL``, for all that works on the case or its row."""
+    """Return what a case's labels hold under ``LABEL``, for all that works on the case or its row."""
     stated = {
         "methods": {name: traits.stated for name, traits in methods.items()},
         "memories": {name: traits.stated for name, traits in memories.items()},

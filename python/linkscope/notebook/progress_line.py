@@ -35,7 +35,7 @@ def progress_line() -> Iterator[Listener]:
 
 
 def in_notebook() -> bool:
-    """Whether IPython runs here as a kernel, whose front end can change what it shows."""
+    """Return whether IPython runs here as a kernel, whose front end can change what it shows."""
     ipython = sys.modules.get("IPython")
     shell = ipython.get_ipython() if ipython is not None else None
     return getattr(shell, "kernel", None) is not None

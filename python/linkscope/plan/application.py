@@ -37,7 +37,7 @@ class Room(Protocol):
         """That every rank has where nobody says how much, so that a run takes less than a minute."""
 
     def problem(self, schedule: Schedule) -> str | None:
-        """Why what the ranks of a schedule hold does not fit; None where it does."""
+        """Return why what the ranks of a schedule hold does not fit; None where it does."""
 
 
 @dataclass(frozen=True)
@@ -63,11 +63,11 @@ class Application(Protocol):
 
     @property
     def has_state(self) -> bool:
-        """Whether messages are packed from fields or particles."""
+        """Return whether messages are packed from fields or particles."""
 
     @property
     def ranks(self) -> int | None:
-        """How many it has, where that is its own."""
+        """Return how many it has, where that is its own."""
 
     def deck(self, ranks: int, room: Room) -> Deck:
         """With so many ranks. Raises LinkscopeError where it cannot be cut into so many."""

@@ -121,7 +121,7 @@ def points(row: SuiteRow, node: Node, traits_of: Callable[[str], MemoryTraits] =
 
 
 def point_count(row: SuiteRow, node: Node) -> int:
-    """How many points ``points`` makes at most."""
+    """Return how many points ``points`` makes at most."""
     return prod(len(values) for values in _axes(row, node).values())
 
 

@@ -215,7 +215,7 @@ class VisitSeconds:
 
 
 def visit_s(case: Json, options: SamplingOptions) -> VisitSeconds:
-    """What a visit is expected to take."""
+    """Return what a visit is expected to take."""
     setup = options.costs.setup_s(case)
     least = _LEAST_REPEATS * _repeat_s(case) if int(case.get("processes", 1)) > 1 else 0.0
     budget = _point_budget_s(case, options)
@@ -283,7 +283,7 @@ def _point_budget_s(case: Json, options: SamplingOptions) -> float:
 
 
 def _most_s(case: Json, options: SamplingOptions) -> float:
-    """What the case may spend where no budget is shared."""
+    """Return what the case may spend where no budget is shared."""
     own = case.get("point_budget_s")
     return options.point_budget_s if own is None else min(options.point_budget_s, float(own) / options.visits)
 

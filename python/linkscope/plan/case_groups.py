@@ -27,7 +27,7 @@ class CaseGroup:
 
 
 def uses_mpi(case: Json) -> bool:
-    """Whether some flow of the case calls MPI, which wants processes that its own launcher started."""
+    """Return whether some flow of the case calls MPI, which wants processes that its own launcher started."""
     return any(method_traits(case, flow["method"]).by_mpi for flow in case["flows"])
 
 
@@ -86,7 +86,7 @@ def _wants_python(case: Json) -> bool:
 
 
 def _hands_over(case: Json, flow: Json) -> bool:
-    """Whether MPI is given the memory itself."""
+    """Return whether MPI is given the memory itself."""
     by_mpi = method_traits(case, flow["method"]).by_mpi
     return by_mpi and flow.get("parameters", {}).get("staging", "none") == "none"
 

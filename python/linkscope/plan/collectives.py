@@ -49,12 +49,12 @@ def collective_flow(paths: Paths, layout: FlowLayout, point: AxisPoint) -> Json:
 
 
 def processes_of(point: AxisPoint, members: int) -> int:
-    """How many processes so many members have."""
+    """Return how many processes so many members have."""
     return {"one": 1, "each": members}.get(point.processes) or int(point.processes)
 
 
 def undivided(point: AxisPoint, members: int) -> str | None:
-    """Why ``members`` cannot be shared out to the point's processes; None where they can."""
+    """Return why ``members`` cannot be shared out to the point's processes; None where they can."""
     processes = processes_of(point, members)
     return f"{members} members do not divide into {processes} processes" if members % processes else None
 
@@ -76,7 +76,7 @@ def whole_bytes(point: AxisPoint, members: int) -> int:
 
 
 def uneven(point: AxisPoint, members: int) -> str | None:
-    """Why ``members`` cannot share the point's bytes out; None where they can."""
+    """Return why ``members`` cannot share the point's bytes out; None where they can."""
     if point.collective == "barrier" or whole_bytes(point, members):
         return None
     each = f" for each of {members} members" if point.collective in IN_BLOCKS else ""

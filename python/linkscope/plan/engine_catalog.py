@@ -28,11 +28,11 @@ class EngineCatalog:
     memory_traits: Mapping[str, MemoryTraits] = field(default_factory=dict)
 
     def method(self, name: str) -> MethodTraits:
-        """What is known of a method."""
+        """Return what is known of a method."""
         return self.method_traits.get(name) or assumed_method(name)
 
     def memory(self, name: str) -> MemoryTraits:
-        """What is known of a memory."""
+        """Return what is known of a memory."""
         return self.memory_traits.get(name) or assumed_memory(name)
 
     def filled(self, suite: Suite) -> Suite:

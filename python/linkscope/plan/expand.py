@@ -166,12 +166,12 @@ def _cpus(node: Node) -> int:
 
 
 def _over_hosts(layout: FlowLayout) -> bool:
-    """Whether members have GPUs of several hosts: the same number then stands for one of each."""
+    """Return whether members have GPUs of several hosts: the same number then stands for one of each."""
     return bool(layout.members) and layout.members[0].startswith("gpu:") and layout.members[0] in layout.members[1:]
 
 
 def _far(layout: FlowLayout, point: AxisPoint, catalog: EngineCatalog) -> str | None:
-    """Why members on several hosts cannot do it."""
+    """Return why members on several hosts cannot do it."""
     maps = catalog.method(point.method).maps_members and _over_hosts(layout)
     return f"{point.method} maps its members' memory: they are on one host" if maps else None
 
@@ -239,7 +239,7 @@ def _too_few(row: SuiteRow, candidates: Candidates) -> str:
 
 
 def _unsupported(row: SuiteRow, point: AxisPoint, catalog: EngineCatalog) -> str | None:
-    """Why the engine cannot run the point at all. Raises LinkscopeError for an unknown name."""
+    """Return why the engine cannot run the point at all. Raises LinkscopeError for an unknown name."""
     ends = (point.source, point.destination, *(end for b in row.background for end in (b.source, b.destination)))
     return unsupported(
         f"suite {row.suite}, row {row.name}",
@@ -251,7 +251,7 @@ def _unsupported(row: SuiteRow, point: AxisPoint, catalog: EngineCatalog) -> str
 
 
 def _apart(paths: Paths, layout: FlowLayout, method: MethodTraits) -> str | None:
-    """Why a machine model cannot run a method: ends that nothing connects, or GPUs without peer access.
+    """Return why a machine model cannot run a method: ends that nothing connects, or GPUs without peer access.
 
     A real machine's engine says so itself. Copy engines and libraries need no peer access: they stage such copies.
     """
@@ -292,14 +292,14 @@ def _case(
 
 
 def _traits(flows: Sequence[Json], catalog: EngineCatalog) -> Json:
-    """What the catalog states of the flows' methods and memories."""
+    """Return what the catalog states of the flows' methods and memories."""
     methods = {flow["method"]: catalog.method(flow["method"]) for flow in flows}
     memories = {end["memory"]: catalog.memory(end["memory"]) for flow in flows for end in ends_of(flow)}
     return label_of(methods, memories)
 
 
 def _processes(flows: Sequence[Json]) -> Json:
-    """How many processes the flows name; nothing where one carries them out."""
+    """Return how many processes the flows name; nothing where one carries them out."""
     named = [end.get("rank", 0) for flow in flows for end in (flow, *ends_of(flow))]
     return {"processes": max(named) + 1} if max(named) else {}
 
@@ -321,6 +321,6 @@ def _nothing(suites: Sequence[Suite], node: Node, catalog: EngineCatalog, select
 
 
 def _need_gpus(suites: Sequence[Suite], catalog: EngineCatalog, selected: Selection) -> bool:
-    """Whether the rows that are selected are there, and all need GPUs."""
+    """Return whether the rows that are selected are there, and all need GPUs."""
     rows = [row for suite in suites for row in selected.rows_of(suite, catalog.method)]
     return bool(rows) and all(row.needs_gpu for row in rows)

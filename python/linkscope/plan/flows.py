@@ -68,7 +68,7 @@ def case_flows(
 
 
 def background_slots(beside: Background, layout: FlowLayout, places: BackgroundPlaces) -> list[Slot]:
-    """Where a background of the row runs, each place once: for every measured flow, or in ``places``."""
+    """Return the places of a row's background, each once: for every measured flow, or in ``places``."""
     measured = [slot for slot in layout.slots if slot.role == "measured"]
     ends = {
         "same": [(slot.source, slot.destination) for slot in measured],

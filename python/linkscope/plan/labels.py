@@ -35,7 +35,7 @@ def case_id(row: SuiteRow, layout: FlowLayout, point: AxisPoint, clock: str) -> 
 
 
 def case_labels(row: SuiteRow, paths: Paths, layout: FlowLayout, point: AxisPoint, method: MethodTraits) -> Json:
-    """What tables need of the case (plan.schema.json: labels)."""
+    """Return what tables need of the case (plan.schema.json: labels)."""
     names = _oriented(row, layout.row, layout.column)
     title = ", ".join([row.title, *(varied.word for varied in point.varied if varied.axis == "collective")])
     labels: Json = {"title": title, "show": row.show, **names, "figure": row.figure}

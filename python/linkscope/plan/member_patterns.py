@@ -54,6 +54,6 @@ def _collective_of(members: tuple[str, ...]) -> FlowLayout:
 
 
 def _closeness(paths: Paths, one: str, other: str) -> tuple[bool, float]:
-    """Whether a link joins two devices without a third in between, and how wide their path is."""
+    """Return whether a link joins two devices without a third in between, and how wide their path is."""
     path = paths.between(one, other)
     return (False, 0.0) if path is None else (path.hops == 1, path.peak_gbps or 0.0)

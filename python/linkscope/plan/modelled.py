@@ -119,7 +119,7 @@ class _Choice:
 
     @cached_property
     def _here(self) -> Json:
-        """What the flow and its case are, by the names that rules have for it."""
+        """Return what the flow and its case are, by the names that rules have for it."""
         source, destination = self.flow.get("source", {}), self.flow.get("destination", {})
         return {
             "source": _kind(source.get("device")),
@@ -150,7 +150,7 @@ class _Choice:
         )
 
     def _fits_ends(self, when: Json) -> bool:
-        """Whether an end has the memory that the rule is for, and one of those is touched by whom it is for."""
+        """Return whether an end has the memory that the rule is for, and one of those is touched by whom it is for."""
         named = [end for end in self.ends if "memory" not in when or end["memory"] in when["memory"]]
         if "first_touch" in when and when["first_touch"] not in {
             _kind(end.get("first_touch", end["device"])) for end in named

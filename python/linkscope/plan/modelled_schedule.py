@@ -84,7 +84,7 @@ class _Steps:
         return {pair: {size} for pair, size in most.items()}
 
     def _own(self, sizes: dict[Ranks, set[int]]) -> dict[Ranks, set[int]]:
-        """What each rank has to do by itself of messages of these sizes, under the rank twice."""
+        """Return what each rank has to do by itself of messages of these sizes, under the rank twice."""
         found: dict[Ranks, set[int]] = {}
         for pair, of_pair in sizes.items():
             for rank in pair:
@@ -183,7 +183,7 @@ def _copy(method: str, source: Json, destination: Json, executor: str, size: int
 
 
 def _classes(sizes: set[int], bounds: list[int]) -> Iterator[tuple[int, int | None, int]]:
-    """Where the figures may change: from, below, and the smallest of ``sizes`` there."""
+    """Return the range in which the figures may change: from, below, and the smallest of ``sizes`` there."""
     found: dict[int, int] = {}
     for size in sorted(sizes):
         found.setdefault(bisect_right(bounds, size), size)

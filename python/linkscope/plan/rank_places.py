@@ -34,12 +34,12 @@ class RankPlaces:
 
     @property
     def on_gpus(self) -> bool:
-        """Whether ranks compute on GPUs."""
+        """Return whether ranks compute on GPUs."""
         return self.homes[0].startswith("gpu:")
 
     @property
     def shared(self) -> str | None:
-        """What is to be said where GPUs have several ranks; None where none has."""
+        """Return what is to be said where GPUs have several ranks; None where none has."""
         most = max(Counter(self.homes).values())
         if not self.on_gpus or most <= self.hosts:
             return None
@@ -48,7 +48,7 @@ class RankPlaces:
 
     @property
     def crowded(self) -> str | None:
-        """Why there are too many: ranks wait for one another, so each needs a CPU."""
+        """Return why there are too many: ranks wait for one another, so each needs a CPU."""
         cpus = sum(len(device.cpus) for device in self.node.of_kind("numa")) * self.hosts
         if len(self.homes) <= cpus or not cpus:
             return None
@@ -72,7 +72,7 @@ class RankPlaces:
         return min(self.bytes_per_rank, USUAL_BYTES_ON_CPUS * self.hosts // len(self.homes))
 
     def problem(self, schedule: Schedule) -> str | None:
-        """Why what the ranks hold does not fit their devices; None where it does, or their sizes are unknown."""
+        """Return why what the ranks hold does not fit their devices; None where it does, or their sizes are unknown."""
         wanted: Counter[str] = Counter()
         for home, held in zip(self.homes, _held_bytes(schedule), strict=True):
             wanted[home] += held
@@ -103,7 +103,7 @@ def devices_of_ranks(node: Node, allowed: frozenset[str]) -> list[Device]:
 
 
 def usual_ranks(node: Node, devices: Sequence[Device], hosts: int) -> int:
-    """How many there are where nobody says it: one on each GPU, else one on each CPU, up to USUAL_ON_CPUS."""
+    """Return how many there are where nobody says it: one on each GPU, else one on each CPU, up to USUAL_ON_CPUS."""
     if devices and devices[0].kind == "gpu":
         return max(len(devices) * hosts, 2)
     cpus = sum(len(one.cpus) for one in node.of_kind("numa"))

@@ -79,7 +79,7 @@ def modelled_estimate(cases: int) -> RunEstimate:
 
 
 def crowd_now() -> float:
-    """How many want each CPU of this machine, with what is to be started: 1 where there are enough for all."""
+    """Return how many want each CPU of this machine, with what is to be started: 1 where there are enough for all."""
     try:
         load = os.getloadavg()[0]
     except OSError:

@@ -117,12 +117,12 @@ class SuiteRow:
 
     @property
     def figure(self) -> str:
-        """What stands in its first table."""
+        """Return what stands in its first table."""
         return self.figures[0]
 
     @property
     def names_all(self) -> bool:
-        """Whether a line of its table says all that tells interfaces apart, be there one of them alone."""
+        """Return whether a line of its table says all that tells interfaces apart, be there one of them alone."""
         return bool(self.table or (self.collectives and self.show == "curve"))
 
     @property

@@ -83,7 +83,7 @@ def load_suite(name: str) -> Suite:
 
 
 def _no_suite(name: str) -> LinkscopeError:
-    """What to type where no suite has the name: a tool's, a word of cases, or one that is nearly right."""
+    """Return what to type where no suite has the name: a tool's, a word of cases, or one that is nearly right."""
     suites = [load_suite(one) for one in suite_names()]
     instead = meant_instead(name, suites)
     if instead is not None:
@@ -225,7 +225,7 @@ def _row(suite: str, data: Json) -> SuiteRow:
 
 
 def _contradiction(row: SuiteRow, data: Json) -> str | None:
-    """What the types cannot say is wrong with the row; None where nothing is."""
+    """Return what the types cannot say is wrong with the row; None where nothing is."""
     names = [variant.name for variant in row.variants]
     for text in (one for value in row.parameters.values() for one in listed(value) if ":" in str(one)):
         parse_counts(str(text), MOST_FLOWS)  # raises where it is no range

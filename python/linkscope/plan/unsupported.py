@@ -14,7 +14,7 @@ from linkscope.plan.suites import packaged_methods
 def unsupported(
     where: str, methods: Iterable[str], memories: Iterable[str], settings: Mapping[str, str], catalog: EngineCatalog
 ) -> str | None:
-    """Why the engine cannot run them at all, under ``settings`` of its environment.
+    """Return why the engine cannot run them at all, under ``settings`` of its environment.
 
     Raises LinkscopeError, which begins with ``where``, for an unknown name.
     """

@@ -61,18 +61,18 @@ def workload_cases(
 
 
 def workload_notes(cases: Sequence[PlannedCase]) -> tuple[str, ...]:
-    """What a user should know of the workloads among ``cases`` before they run, each once."""
+    """Return what a user should know of the workloads among ``cases`` before they run, each once."""
     told = [one.case["labels"].get("workload", {}).get("notes", ()) for one in cases]
     return tuple(dict.fromkeys(note for notes in told for note in notes))
 
 
 def _where(row: WorkloadRow) -> str:
-    """What an error begins with; a command of `app` has no suite's file that a user could look into."""
+    """Return what an error begins with; a command of `app` has no suite's file that a user could look into."""
     return row.suite if row.suite == row.name else f"suite {row.suite}, row {row.name}"
 
 
 def _counts(row: WorkloadRow, node: Node, usual: int) -> tuple[int, ...]:
-    """How many ranks there shall be, one after another."""
+    """Return how many ranks there shall be, one after another."""
     if not row.counts:
         return _several(row, (row.application.ranks or len(row.order) or usual,))
     cpus = max(sum(len(device.cpus) for device in node.of_kind("numa")), 2)
@@ -129,7 +129,7 @@ def _planned(setting: WorkloadSetting, point: WorkloadPoint, sent: Sent) -> Plan
 
 
 def _obstacle(setting: WorkloadSetting, point: WorkloadPoint) -> str | None:
-    """Why it cannot run. Raises LinkscopeError for an unknown name."""
+    """Return why it cannot run. Raises LinkscopeError for an unknown name."""
     row, catalog, places = setting.row, setting.catalog, setting.places
     if catalog.gpu_problem is not None and not places.on_gpus and point.memory not in catalog.memories:
         return f"no GPU can be used: {catalog.gpu_problem}"

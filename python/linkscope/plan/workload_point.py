@@ -49,15 +49,15 @@ class WorkloadSetting:
     deck: Deck
 
     def by_mpi(self, point: WorkloadPoint) -> bool:
-        """Whether the ranks are MPI's."""
+        """Return whether the ranks are MPI's."""
         return self.catalog.method(point.method).by_mpi
 
     def in_host_memory(self, memory: str) -> bool:
-        """Whether it lies there, so that nothing need be staged through it."""
+        """Return whether it lies there, so that nothing need be staged through it."""
         return self.catalog.memory(memory).lies_on == "host" or not self.places.on_gpus
 
     def is_baseline(self, point: WorkloadPoint) -> bool:
-        """Whether the row's baseline is this combination."""
+        """Return whether the row's baseline is this combination."""
         wanted = self.row.baseline
         if wanted is None or (point.interface, point.staging) != (wanted.interface, wanted.staging):
             return False

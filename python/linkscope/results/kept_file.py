@@ -34,7 +34,7 @@ class KeptFolder:
         return home / "linkscope" / self.name / (_safe(name) + ".json")
 
     def read(self, path: Path) -> Any:
-        """What is in the file. Raises OSError, and ValueError or RecursionError where that is no JSON."""
+        """Return what is in the file. Raises OSError, and ValueError or RecursionError where that is no JSON."""
         if not stat.S_ISREG(path.stat().st_mode):
             raise ValueError("not a file")
         with path.open("rb") as stream:

@@ -27,7 +27,7 @@ class OsuBenchmark:
 
     @property
     def sized(self) -> bool:
-        """Whether its table is by size."""
+        """Return whether its table is by size."""
         return self.measures != "barrier"
 
 

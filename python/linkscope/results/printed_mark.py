@@ -25,5 +25,5 @@ def printed_mark(run: RunFile, tool: str) -> list[str]:
 
 
 def is_marked(text: str) -> bool:
-    """Whether linkscope has printed the text."""
+    """Return whether linkscope has printed the text."""
     return any(line.lstrip("# ").startswith(_START) for line in text.split("\n", _FIRST_LINES)[:_FIRST_LINES])

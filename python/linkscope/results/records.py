@@ -304,7 +304,7 @@ _DECODER = msgspec.json.Decoder()
 
 
 def may_control(line: bytes) -> bool:
-    """Whether a line of JSON may hold characters that must be escaped."""
+    """Return whether a line of JSON may hold characters that must be escaped."""
     return b"\\" in line or b"\x7f" in line or b"\xc2" in line or b"\xe2" in line
 
 

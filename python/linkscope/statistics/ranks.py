@@ -50,7 +50,7 @@ def interval_rank(n: int, confidence: float = CONFIDENCE) -> int:
 
 @cache
 def interval_coverage(n: int) -> float:
-    """How surely the interval of ``interval_rank`` holds the median of ``n`` samples: 0.97 for six of them."""
+    """Return how surely the interval of ``interval_rank`` holds the median of ``n`` samples: 0.97 for six of them."""
     beyond = sum(comb(n, k) for k in range(interval_rank(n)))
     return 1.0 - 2 * (beyond / (1 << n))
 

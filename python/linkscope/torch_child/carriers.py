@@ -141,7 +141,7 @@ class Library:
             raise unsupported(f"{self.version}: {problem}")
 
     def _memory_kinds(self) -> str:
-        """What MPI 4.1's info key mpi_memory_alloc_kinds says ("system,mpi,cuda"); empty where there is none."""
+        """Return what MPI 4.1's info key mpi_memory_alloc_kinds says ("system,mpi,cuda"); empty where there is none."""
         try:
             info = self._mpi.COMM_WORLD.Get_info()
             kinds = info.Get("mpi_memory_alloc_kinds")
@@ -152,7 +152,7 @@ class Library:
 
 
 def gpu_problem(library: Any, memory_kinds: str) -> str | None:
-    """Why the MPI ``library`` takes no memory of GPUs, with what was asked; None where it says that it does."""
+    """Return why the MPI ``library`` takes no memory of GPUs, with what was asked; None where it says that it does."""
     if any(
         kind.partition(":")[0] in _GPU_KINDS for kind in memory_kinds.split(",")
     ):  # "cuda:device": a restricted kind

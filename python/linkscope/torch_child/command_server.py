@@ -54,7 +54,7 @@ class CommandServer:
         return {"problems": installation.problems(), "versions": installation.versions()}
 
     def _check(self, command: Json) -> str | None:
-        """Why the flow cannot be, in this regime; None where it can."""
+        """Return why the flow cannot be, in this regime; None where it can."""
         flow = Flow.of(command["flow"])
         problem = installation.loading_problem(command["needs"])
         if problem:
@@ -73,7 +73,7 @@ class CommandServer:
         self._held[command["id"]] = self._open().by_name[flow.method].hold(flow, regime, self._site)
 
     def _export_handles(self, command: Json) -> Json:
-        """What the other processes must know before they connect."""
+        """Return what the other processes must know before they connect."""
         flow = Flow.of(command["flow"])
         return {"versions": installation.versions(), **self._open().by_name[flow.method].export_handles(self._site)}
 

@@ -27,7 +27,7 @@ class ChildError(LinkscopeError):
 
 
 def fault_of(error: Exception) -> ChildError:
-    """What whatever PyTorch throws is to the engine: this case's failure, or this process's end."""
+    """Return what whatever PyTorch throws is to the engine: this case's failure, or this process's end."""
     if isinstance(error, ChildError):
         return error
     words = f"{type(error).__name__}: {error}"
@@ -35,15 +35,15 @@ def fault_of(error: Exception) -> ChildError:
 
 
 def _context_lost(words: str) -> bool:
-    """Whether PyTorch's words say that a GPU's context is lost: every later call would fail alike."""
+    """Return whether PyTorch's words say that a GPU's context is lost: every later call would fail alike."""
     return "CUDA error" in words or "HIP error" in words
 
 
 def refused(words: str) -> bool:
-    """Whether they say that a library does not do what it was asked, for no fault of anybody's."""
+    """Return whether they say that a library does not do what it was asked, for no fault of anybody's."""
     return any(sign in words for sign in ("not support", "not implemented", "Duplicate GPU"))
 
 
 def unsupported(reason: str) -> ChildError:
-    """What makes a case a skipped row."""
+    """Return what makes a case a skipped row."""
     return ChildError(Fault.UNSUPPORTED, reason)

@@ -30,7 +30,7 @@ class Groups:
         self._groups: dict[tuple[tuple[int, ...], str], Any] = {}
 
     def export(self, site: Site) -> Json:
-        """What the others must know: of rank 0 the port of its store, by which all find one another."""
+        """Return what the others must know: of rank 0 the port of its store, by which all find one another."""
         if site.rank != 0:
             return {}
         if self._store is None:

@@ -15,7 +15,7 @@ _NCCL_PACKAGES = ("nvidia-nccl-cu13", "nvidia-nccl-cu12", "nvidia-nccl-cu11")
 
 
 def problems() -> dict[str, str | None]:
-    """Why what a method needs is not there, None where it seems to be; loads nothing of it."""
+    """Return why what a method needs is not there, None where it seems to be; loads nothing of it."""
     torch = None if importlib.util.find_spec("torch") else "PyTorch is not installed (pip install torch)"
     mpi = None if importlib.util.find_spec("mpi4py") else "mpi4py is not installed (pip install mpi4py)"
     return {"torch": torch, "distributed": torch, "mpi": torch or mpi}
@@ -44,7 +44,7 @@ def versions() -> dict[str, str]:
 
 @cache
 def torch_problem() -> str | None:
-    """Why PyTorch cannot be loaded, in one line; None where it is."""
+    """Return why PyTorch cannot be loaded, in one line; None where it is."""
     try:
         importlib.import_module("torch")
     except ImportError as error:
@@ -57,7 +57,7 @@ def torch_problem() -> str | None:
 
 
 def loading_problem(needs: str) -> str | None:
-    """Why what a method ``needs`` (one of problems()) cannot be had; loads PyTorch. MPI's library is left to the
+    """Return why what a method ``needs`` (one of problems()) cannot be had; loads PyTorch. MPI's library is left to the
     processes that MPI started.
     """
     problem = torch_problem()

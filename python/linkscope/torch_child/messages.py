@@ -185,7 +185,7 @@ class Messages(Method):
 
     @abstractmethod
     def _carrier(self, flow: Flow, own: Endpoint, partner: int) -> Carrier:
-        """What carries messages between this process's end and another rank's."""
+        """Return what carries messages between this process's end and another rank's."""
 
     def _vote(self, flow: Flow) -> Vote:
         """Among the two processes; of flows that nothing is held back of, and nothing recorded, there is none."""

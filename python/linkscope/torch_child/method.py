@@ -24,7 +24,7 @@ class Method(ABC):
         """Takes the memory of this process's part. Raises ChildError."""
 
     def export_handles(self, site: Site) -> Json:
-        """What the others must know; called in every process. JSON."""
+        """Return what the others must know; called in every process. JSON."""
         return {}
 
     def import_handles(self, flow: Flow, exports: Sequence[Json], site: Site) -> None:  # noqa: B027

@@ -37,7 +37,7 @@ class Part:
     _fresh: bool = True
 
     def facts(self) -> Json:
-        """What the engine must know of it."""
+        """Return what the engine must know of it."""
         return {
             "operations": self.transfer.operations,
             "accumulates": self.transfer.accumulates,

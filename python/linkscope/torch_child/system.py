@@ -72,7 +72,7 @@ def run_anywhere() -> None:
 
 @functools.cache
 def _own_cpus() -> frozenset[int]:
-    """Those that it was started with: the first call comes before any thread is moved."""
+    """Return those that it was started with: the first call comes before any thread is moved."""
     return frozenset(os.sched_getaffinity(0))
 
 

@@ -28,7 +28,7 @@ class Transfer(ABC):
 
     @abstractmethod
     def verify(self, seed: int) -> str | None:
-        """What is wrong with what arrived since arm(seed), in one line; None where nothing is."""
+        """Return what is wrong with what arrived since arm(seed), in one line; None where nothing is."""
 
     @abstractmethod
     def verified_bytes(self) -> int:
@@ -90,11 +90,11 @@ class Stopwatch(Protocol):
 
     @property
     def min_sample_s(self) -> float:
-        """How long a start must last at least."""
+        """Return how long a start must last at least."""
 
     @property
     def holds(self) -> bool:
-        """Whether it holds starts back, and so may fail to."""
+        """Return whether it holds starts back, and so may fail to."""
 
     def take(self, transfer: Transfer, repeats: int) -> Reading:
         """Runs it so often."""

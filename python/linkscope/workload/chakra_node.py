@@ -36,7 +36,7 @@ class ChakraNode:
 
 
 def is_chakra(data: bytes) -> bool:
-    """Whether it begins with GlobalMetadata, or is JSON of nodes."""
+    """Return whether it begins with GlobalMetadata, or is JSON of nodes."""
     if data.lstrip()[:1] == b"{":
         return b'"workload_graph"' in data or b'_NODE"' in data
     try:

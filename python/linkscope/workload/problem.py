@@ -121,7 +121,7 @@ def _surface(sides: Sequence[int]) -> int:
 
 
 def _divisors(number: int) -> list[int]:
-    """Those up to its square root."""
+    """Return those up to its square root."""
     return [one for one in range(1, int(number**0.5) + 1) if number % one == 0]
 
 

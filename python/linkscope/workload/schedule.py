@@ -163,7 +163,7 @@ class Schedule:
         return self._per_rank(lambda message: message.size)
 
     def messages(self) -> Counter[int]:
-        """How many messages each rank sends in all."""
+        """Return how many messages each rank sends in all."""
         return self._per_rank(lambda _: 1)
 
     def to_plan(self) -> Json:

@@ -49,7 +49,7 @@ class ExitCause:
 
     @property
     def is_killed(self) -> bool:
-        """Whether it died of a signal: of no other's end, whose connections break."""
+        """Return whether it died of a signal: of no other's end, whose connections break."""
         return self.ending is not None and self.ending.status < 0
 
     @property
@@ -59,17 +59,17 @@ class ExitCause:
 
     @property
     def is_lost(self) -> bool:
-        """Whether it may well have ended for another's sake."""
+        """Return whether it may well have ended for another's sake."""
         return not self.is_refusal and (self.ending is None or self.ending.status in (0, _LOST))
 
     @property
     def is_bare(self) -> bool:
-        """Whether an exit code is all that is known."""
+        """Return whether an exit code is all that is known."""
         return self._complaint is None and self.ending is not None and self.ending.status >= 0 and not self.ending.words
 
     @property
     def is_late(self) -> bool:
-        """Whether it waited in vain for another, which was there and may have been held up."""
+        """Return whether it waited in vain for another, which was there and may have been held up."""
         return bool(self.complaint_causes) and self.complaint_causes[-1].how == "late"
 
     @property
@@ -86,7 +86,7 @@ class ExitCause:
         return self.process.hello.rank
 
     def blames(self, rank: int) -> bool:
-        """Whether it ended for the sake of that one, by its own words."""
+        """Return whether it ended for the sake of that one, by its own words."""
         return self.is_lost and blames(self.complaint_causes, rank)
 
 

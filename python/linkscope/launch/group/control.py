@@ -138,11 +138,11 @@ class Control:
 
     @property
     def variables(self) -> dict[str, str]:
-        """What an engine's environment must say for it to come here."""
+        """Return what an engine's environment must say for it to come here."""
         return {CONTROL_VARIABLE: self.address, TOKEN_VARIABLE: self.token}
 
     def poll(self, timeout_s: float) -> list[Event]:
-        """What happened, as soon as anything does; nothing within ``timeout_s`` seconds: an empty list."""
+        """Return what happened, as soon as anything does; nothing within ``timeout_s`` seconds: an empty list."""
         events: list[Event] = []
         ready = self._selector.select(max(timeout_s, 0.0))
         now = time.monotonic()
@@ -261,7 +261,7 @@ def _survey(said: Json) -> SurveyedHost:
 
 
 def name(rank: int, host: str) -> str:
-    """How messages name a process: "rank 2 (host node7)"."""
+    """Return how messages name a process: "rank 2 (host node7)"."""
     return f"rank {rank} (host {host})"
 
 

@@ -298,7 +298,7 @@ class ProcessGroup:
             self._ready.append(record)
 
     def _hosts(self) -> Json:
-        """What a row says of where its processes ran, by rank; nothing where that was one host."""
+        """Return what a row says of where its processes ran, by rank; nothing where that was one host."""
         hosts = [self._ranks[rank].hello.host for rank in range(self._size)]
         return {"hosts": hosts} if len(set(hosts)) > 1 else {}
 
@@ -362,7 +362,7 @@ class ProcessGroup:
         return min(causes, key=lambda cause: cause.rank_order, default=None)
 
     def _was_told_before(self, cause: ExitCause) -> bool:
-        """Whether another than rank 0 gave up first: what rank 0 says then is of the one that gave up."""
+        """Return whether another than rank 0 gave up first: what rank 0 says then is of the one that gave up."""
         first = self._fallen()[0]
         return (
             first.hello.rank > 0
@@ -372,7 +372,7 @@ class ProcessGroup:
         )
 
     def _fallen(self) -> list[RankProcess]:
-        """Those that left before they were done, in the order in which they did."""
+        """Return those that left before they were done, in the order in which they did."""
         return fallen(self._by_rank())
 
     def _by_rank(self) -> list[RankProcess]:

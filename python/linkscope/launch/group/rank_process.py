@@ -54,7 +54,7 @@ class RankProcess:
 
     @property
     def is_here(self) -> bool:
-        """Whether it runs on this host, under the number that it named."""
+        """Return whether it runs on this host, under the number that it named."""
         return self.pidfd is not None
 
     @property
@@ -64,11 +64,11 @@ class RankProcess:
         return min(moments, default=float("inf"))
 
     def trouble(self) -> str | None:
-        """What the kernel says of a process of this host that cannot go on."""
+        """Return what the kernel says of a process of this host that cannot go on."""
         return _STATES.get(self._state())
 
     def is_stopped(self) -> bool:
-        """Whether it runs on this host and has been sent SIGSTOP or the like: it does nothing by itself."""
+        """Return whether it runs on this host and has been sent SIGSTOP or the like: it does nothing by itself."""
         return self._state() == _STOPPED
 
     def _state(self) -> str:
@@ -99,7 +99,7 @@ def latest_case(processes: Iterable[RankProcess]) -> str | None:
 
 
 def fallen(processes: Iterable[RankProcess]) -> list[RankProcess]:
-    """Those that left before they were done, in the order in which they did."""
+    """Return those that left before they were done, in the order in which they did."""
     return sorted((one for one in processes if one.left is not None and not one.done), key=lambda one: one.fell)
 
 

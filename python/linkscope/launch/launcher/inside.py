@@ -91,7 +91,7 @@ def place(environment: Mapping[str, str] = os.environ) -> JobRank | None:
 
 
 def shares_host(environment: Mapping[str, str] = os.environ) -> bool:
-    """Whether all ranks of the job are known to run on this host."""
+    """Return whether all ranks of the job are known to run on this host."""
     words = _spoken(environment)
     if words is not None and words.local_size in environment:
         return environment[words.local_size] == environment[words.size]

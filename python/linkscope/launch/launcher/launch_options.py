@@ -83,7 +83,7 @@ class LaunchOptions:
 
     @property
     def is_asked_for(self) -> bool:
-        """Whether the user chose how processes are started: what cannot be had then is the user's to mend."""
+        """Return whether the user chose how processes are started: what cannot be had then is the user's to mend."""
         return self.launcher is not None or self.launcher_command is not None
 
     @property
@@ -161,7 +161,7 @@ class LaunchOptions:
         return LOOPBACK if self._stays_here(kind, environment) else own_address(self.peers)
 
     def _stays_here(self, kind: str, environment: Mapping[str, str]) -> bool:
-        """Whether all processes are known to run on this host."""
+        """Return whether all processes are known to run on this host."""
         if kind == "local":
             return True
         if self.peers or self.hostfile:
@@ -174,12 +174,12 @@ class LaunchOptions:
 
 
 def requirement(cases: Iterable[Json], size: int) -> str | None:
-    """Why a job of ``size`` ranks has nothing to do, if so."""
+    """Return why a job of ``size`` ranks has nothing to do, if so."""
     if any(int(case.get("processes", 1)) == size for case in cases):
         return None
     return f"no case here has {size} processes; start as many ranks as cases have"
 
 
 def _several_hosts(environment: Mapping[str, str]) -> bool:
-    """Whether a batch system gave this job more than one host."""
+    """Return whether a batch system gave this job more than one host."""
     return size_of_job(environment).hosts > 1

@@ -51,16 +51,16 @@ class StartedProcesses(Protocol):
         """All have joined: what was there for them to come together can go."""
 
     def ended(self) -> bool:
-        """Whether none of them runs any more."""
+        """Return whether none of them runs any more."""
 
     def absence(self) -> str | None:
-        """Why some of them cannot join any more, if so."""
+        """Return why some of them cannot join any more, if so."""
 
     def ending(self, rank: int) -> ExitStatus | None:
-        """How that one ended, where that is known."""
+        """Return how that one ended, where that is known."""
 
     def first_ending(self) -> ExitStatus | None:
-        """How the one that ended first did, where it is known that one has and not which."""
+        """Return how the one that ended first did, where it is known that one has and not which."""
 
     def overheard(self) -> str:
         """Return what an unknown program printed, as ``mpiexec printed: ...``; one line, empty where nothing was."""

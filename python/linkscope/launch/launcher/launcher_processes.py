@@ -112,7 +112,7 @@ def _shortened(words: str) -> str:
 
 @cache
 def version_of(program: str) -> str:
-    """What it says to --version. Raises LinkscopeError where it cannot be started or does not answer."""
+    """Return what it says to --version. Raises LinkscopeError where it cannot be started or does not answer."""
     try:
         command, quiet = [program, "--version"], subprocess.DEVNULL
         answer = subprocess.run(command, capture_output=True, text=True, timeout=_VERSION_S, check=False, stdin=quiet)

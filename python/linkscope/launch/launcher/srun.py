@@ -82,7 +82,7 @@ def complaint(text: str) -> str:
 
 
 def cpus_of_job(environment: Mapping[str, str]) -> int | None:
-    """How many CPUs the job has on all its hosts: 180 of "72(x2),36". None outside of one."""
+    """Return how many CPUs the job has on all its hosts: 180 of "72(x2),36". None outside of one."""
     parts = re.findall(r"(\d+)(?:\(x(\d+)\))?", environment.get("SLURM_JOB_CPUS_PER_NODE", ""))
     return sum(int(cpus) * int(times or 1) for cpus, times in parts) if parts else None
 
@@ -110,7 +110,7 @@ def _default_mpi() -> str | None:
 
 
 def _config() -> subprocess.CompletedProcess[str] | None:
-    """What Slurm says of itself; None where there is no scontrol, or it does not answer."""
+    """Return what Slurm says of itself; None where there is no scontrol, or it does not answer."""
     try:
         command = ["scontrol", "show", "config"]
         return subprocess.run(command, capture_output=True, text=True, timeout=_ANSWER_S, check=False)

@@ -26,12 +26,12 @@ _LIMIT_S = 30.0
 
 
 def known(hosts: Iterable[str]) -> dict[str, str]:
-    """What the environment of processes must say for ``hosts`` not to be surveyed."""
+    """Return what the environment of processes must say for ``hosts`` not to be surveyed."""
     return {KNOWN_VARIABLE: ",".join(hosts)}
 
 
 def is_wanted(environment: Mapping[str, str]) -> bool:
-    """Whether this process shall look at its host."""
+    """Return whether this process shall look at its host."""
     if KNOWN_VARIABLE not in environment or platform.node() in environment[KNOWN_VARIABLE].split(","):
         return False
     local = next((environment[name] for name in _LOCAL_RANKS if name in environment), "0")

@@ -165,7 +165,7 @@ def end_all(children: Sequence[Child], shutdown: ShutdownDeadline | None = None)
 def _await_ends(
     children: Sequence[Child], limit_s: float, shutdown: ShutdownDeadline, killed: float | None = None
 ) -> bool:
-    """Whether all of them have ended within the time, cut where it is urgent; ``killed``: when they were."""
+    """Return whether all of them have ended within the time, cut where it is urgent; ``killed``: when they were."""
     deadline, pause_s = time.monotonic() + limit_s, _FIRST_PAUSE_S
     while any(child.status() is None for child in children):
         if time.monotonic() >= shutdown.cut(deadline, killed):

@@ -32,7 +32,7 @@ class Scratch:
 
     @property
     def segments(self) -> Path:
-        """Where ``SharedMemory`` notes what would be left."""
+        """Return where ``SharedMemory`` notes what would be left."""
         return self.path / _SEGMENTS
 
     def __enter__(self) -> Scratch:

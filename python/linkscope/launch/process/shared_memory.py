@@ -120,7 +120,7 @@ def boot() -> str:
 
 
 def _unused(names: Iterable[str]) -> set[str]:
-    """Those that are there and that no process maps."""
+    """Return those that are there and that no process maps."""
     left = set(names).intersection(_names())
     if not left:
         return left

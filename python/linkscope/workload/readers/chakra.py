@@ -99,7 +99,7 @@ class _Replay:
 
 
 def recognises(source: PatternText) -> bool:
-    """Whether it is a trace of nodes."""
+    """Return whether it is a trace of nodes."""
     return is_chakra(source.data)
 
 

@@ -63,7 +63,7 @@ class _Link(msgspec.Struct):
 
 
 def recognises(source: PatternText) -> bool:
-    """Whether it is a trace with events."""
+    """Return whether it is a trace with events."""
     return source.text.lstrip().startswith("{") and '"traceEvents"' in source.text
 
 

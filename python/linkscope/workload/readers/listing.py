@@ -35,12 +35,12 @@ class _Ranks(msgspec.Struct):
 
 
 def recognises(source: PatternText) -> bool:
-    """Whether it is JSON with phases."""
+    """Return whether it is JSON with phases."""
     return source.text.lstrip().startswith("{") and '"phases"' in source.text
 
 
 def declared(source: PatternText) -> int:
-    """How many ranks it says there are; 0 where it says nothing."""
+    """Return how many ranks it says there are; 0 where it says nothing."""
     return msgspec.json.decode(source.data, type=_Ranks).ranks
 
 

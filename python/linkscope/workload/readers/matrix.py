@@ -12,7 +12,7 @@ from linkscope.workload.schedule import Message, Phase
 
 
 def recognises(source: PatternText) -> bool:
-    """Whether it begins with a number."""
+    """Return whether it begins with a number."""
     return re.match(r"\s*[0-9]", source.text) is not None
 
 

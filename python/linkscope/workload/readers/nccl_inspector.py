@@ -101,14 +101,14 @@ class _Carried:
         return (Message(*pairs[self.name], self.size),) if self.name in pairs else ()
 
     def phase(self, repeats: int, gap_s: float) -> Iterator[Phase]:
-        """Where it has messages."""
+        """Yield the phase, where there are messages."""
         messages = tuple(one for one in self.messages if one.size)
         if messages:
             yield Phase(f"{self.name} of {self.size} B", messages, repeats, gap_s=gap_s)
 
 
 def recognises(source: PatternText) -> bool:
-    """Whether its first line is the plugin's."""
+    """Return whether its first line is the plugin's."""
     known = '"coll_perf"' in source.text or '"p2p_perf"' in source.text
     return known and re.match(r'\s*\{\s*"header"', source.text) is not None
 

@@ -34,7 +34,7 @@ class _Patterns(msgspec.Struct):
 
 
 def recognises(source: PatternText) -> bool:
-    """Whether it has a list of traffic patterns."""
+    """Return whether it has a list of traffic patterns."""
     return re.search(r"^traffic_patterns\s*:", source.text, re.MULTILINE) is not None
 
 

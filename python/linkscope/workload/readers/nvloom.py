@@ -13,7 +13,7 @@ _BANDWIDTH, _LATENCY = "bandwidth", "latency"
 
 
 def recognises(source: PatternText) -> bool:
-    """Whether its first line is nvloom's header."""
+    """Return whether its first line is nvloom's header."""
     return source.text.lstrip().lower().startswith("measurement_id")
 
 

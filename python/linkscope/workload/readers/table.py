@@ -17,7 +17,7 @@ COLUMNS = ("source", "destination", "bytes")
 
 
 def recognises(source: PatternText) -> bool:
-    """Whether its first line names one of the columns."""
+    """Return whether its first line names one of the columns."""
     first = source.text[:1000].partition("\n")[0]
     return any(name in [cell.strip() for cell in first.split(",")] for name in COLUMNS)
 
