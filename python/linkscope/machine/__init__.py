@@ -1,1 +1,1 @@
-"""What a node is made of: devices, links, peaks, paths."""
+"""Machines: devices, links, peaks and paths of a node."""

@@ -21,7 +21,7 @@ _KINDS = {"ce": "corrected", "ue": "uncorrected"}
 
 
 class _MetricsLayout(NamedTuple):
-    """Where a version of the table (gpu_metrics_v1_*, kgd_pp_interface.h) has its counters. ``recoveries``: three of 64
+    """Place the counters of a version of the table (gpu_metrics_v1_*, kgd_pp_interface.h). ``recoveries``: three of 64
     bits (recoveries from L0, replays, rollovers). ``naks``: two of 32 (sent, received). ``cycles``: six of 32 (all
     cycles, and those that each limit held the clock down)."""
 

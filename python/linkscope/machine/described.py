@@ -42,8 +42,8 @@ def load_machine(name_or_path: str) -> Node:
 
 
 def machine_sources(name_or_path: str) -> tuple[dict[str, str], dict[str, str]]:
-    """Of such a node: what each short name of a source stands for, and method -> the source of its figures (that of
-    its rules stands in the file alone). Raises as ``load_machine``.
+    """Return a model's sources: short name -> source, and method -> source of its figures. The file alone has the
+    source of its rules. Raises as ``load_machine``.
     """
     file = _file(_path(name_or_path))
     return file.get("sources", {}), {method: facts["source"] for method, facts in file["methods"].items()}

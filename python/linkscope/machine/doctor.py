@@ -25,7 +25,7 @@ ON_PEERS = frozenset(f"doctor.{name}" for name in ("acs", "iommu-translates", "b
 
 @dataclass(frozen=True)
 class Examined:
-    """What the checks look at. ``engines``: host, cuda, hip -> its description, None where it is not built."""
+    """Hold what the checks look at. ``engines``: host, cuda, hip -> its description, None where it is not built."""
 
     node: Node
     state: MachineState

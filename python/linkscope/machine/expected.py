@@ -18,8 +18,8 @@ _PLACES = (_PACKAGE / "machines" / "expected", _PACKAGE.parents[1] / "machines" 
 
 @dataclass(frozen=True)
 class Expected:
-    """What a path reaches: ``share`` of the line rate at sizes far above ``half_bytes``, and no more than the engine's
-    ``ceiling_gbps`` per direction.
+    """Bound what a path reaches: ``share`` of the line rate at sizes far above ``half_bytes``, and no more than the
+    engine's ``ceiling_gbps`` per direction.
 
     ``tolerance``: how far below a healthy machine may be, relative. ``assumed``: the share is that of a like model.
     """
@@ -54,7 +54,7 @@ def expected_of_any(device: str, link: str, way: str) -> Expected | None:
 
 @dataclass(frozen=True)
 class ExpectedLatency:
-    """What one step of a latency takes."""
+    """Hold the time of one step of a latency."""
 
     ns: float
     source: str
@@ -72,7 +72,7 @@ def expected_latency(device: str, link: str, case: Mapping[str, Any]) -> Expecte
 
 @dataclass(frozen=True)
 class ExpectedCollective:
-    """What a collective of at least ``from_bytes`` reaches: its bus bandwidth as a share of the links' rate.
+    """Bound a collective of at least ``from_bytes``: its bus bandwidth as a share of the links' rate.
 
     ``assumed``: the share is that of a like model.
     """

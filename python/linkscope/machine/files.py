@@ -78,7 +78,7 @@ class RecordedFiles:
         return None if packed is None else zlib.decompress(base64.b64decode(packed))
 
     def entries(self, path: str) -> tuple[str, ...]:
-        """As listed; a path that was never listed gives the names of the texts below it."""
+        """Return the names below a path, as listed; of a path that was never listed the names of the texts below it."""
         if path in self.listings:
             return tuple(self.listings[path])
         prefix = path.rstrip("/") + "/"

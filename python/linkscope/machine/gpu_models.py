@@ -25,7 +25,7 @@ from linkscope.machine.sysfs import pcie_gbps
 _PACKAGE = Path(__file__).resolve().parents[1]
 _PLACES = (_PACKAGE / "machines" / "expected", _PACKAGE.parents[1] / "machines" / "expected")
 PCIE_SWITCH = "switch:pcie"
-"""Where GPUs that are joined by nothing else meet: the host's bridges, or a PCIe switch."""
+"""Vertex at which GPUs without other links meet: the host's bridges, or a PCIe switch."""
 _FOUR = 4
 _MOST_NVLINKS = 18
 """NVLinks of a GPU of any generation: more than these to all others is one set of links to the GPU switch."""
@@ -67,7 +67,7 @@ class GpuLinks(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class GpuModel(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What is nominal of a GPU. ``device``: the expression that its name matches."""
+    """Hold the nominal figures of a GPU. ``device``: the expression that its name matches."""
 
     device: str
     memory_gbps: Positive
@@ -83,7 +83,7 @@ class _File(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Joined(Protocol):
-    """What `nvidia-smi topo -m` says: an importer's Topology."""
+    """Hold what `nvidia-smi topo -m` says: an importer's Topology."""
 
     @property
     def pairs(self) -> Mapping[tuple[str, str], str]:

@@ -37,7 +37,7 @@ RATED = frozenset(
 )
 """Counters that move on healthy machines now and then: PCIe sends again what was damaged."""
 LEAST_RATE = 8 / 60
-"""Such errors a second from which they are worth a word: DCGM's limit of 8 PCIe replays a minute."""
+"""Errors a second from which a warning is due: DCGM's limit of 8 PCIe replays a minute."""
 
 
 @dataclass(frozen=True)
@@ -73,7 +73,7 @@ class Health:
 
 
 class Change(NamedTuple):
-    """What moved between two moments. ``moved``: by place and counter, by how much. ``down``: NVLinks that were active
+    """Compare two moments. ``moved``: increments by place and counter. ``down``: NVLinks that were active
     and no longer are. ``held``: by GPU and limit, the share of the time that it held the clock down."""
 
     moved: Mapping[str, Counts]

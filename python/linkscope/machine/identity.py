@@ -17,7 +17,7 @@ from linkscope.machine.files import Files, LiveFiles
 
 DMI = "/sys/class/dmi/id"
 _NO_SERIALS = {"", "0", "none", "n/a", "not specified", "default string", "to be filled by o.e.m.", "unknown"}
-"""What boards say that nobody gave a number."""
+"""Serial numbers of boards that were never given one."""
 
 
 @dataclass(frozen=True)
@@ -45,7 +45,7 @@ class Identity:
         return _known({**told, "gpus": _known(gpus)})
 
     def same_node(self, other: Identity) -> bool | None:
-        """Whether both are of one node: by the first of the machine's serial number and the mainboard's that both
+        """Return whether both are one node: by the first of the machine's serial number and the mainboard's that both
         know, else by a GPU that both have. None where that does not say it: runs of root know more than others, and a
         job may have other GPUs of the same node.
         """
@@ -68,7 +68,7 @@ class Identity:
 def read_identity(
     description: Mapping[str, Any], root: str | Path = "/", of_nvml: Mapping[str, Mapping[str, str]] | None = None
 ) -> Identity:
-    """Of the machine whose files are below ``root``; its GPUs are those of an engine's ``description``.
+    """Identify the machine whose files are below ``root``; its GPUs are those of an engine's ``description``.
 
     NVML is asked unless its answers, ``nvml.identities``, are given.
     """

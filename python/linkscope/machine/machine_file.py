@@ -46,7 +46,7 @@ Size = Annotated[str, Meta(pattern=r"^[0-9]{1,12} (B|KiB|MiB|GiB)$")]
 Names = Annotated[list[str], Meta(min_length=1)]
 Words = dict[str, str | int]
 Origin = Annotated[str, Meta(min_length=1, max_length=200)]
-"""Where a stand-in comes from."""
+"""Source of a stand-in."""
 
 
 class WhenFields(msgspec.Struct, forbid_unknown_fields=True):
@@ -74,7 +74,7 @@ class WhenFields(msgspec.Struct, forbid_unknown_fields=True):
 
 
 class FigureFields(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
-    """What the modelled backend takes a method to cost and reach."""
+    """Hold what a method costs and reaches on the model."""
 
     source: str
     fits: str | UnsetType = UNSET

@@ -44,7 +44,7 @@ _PORTABLE_MAPPED = 3
 
 
 class RefusedError(Exception):
-    """What the driver answered in place of success, in its own words: "invalid value"."""
+    """The driver refused; the text has its own words: "invalid value"."""
 
 
 class Opaque(Structure):

@@ -21,7 +21,7 @@ Parameters = Mapping[str, Any]
 
 
 class Staging(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What copies the buffers of a schedule through host memory, and the kind of that memory."""
+    """Name what copies a schedule's buffers through host memory, and the kind of that memory."""
 
     method: str
     memory: str
@@ -43,7 +43,7 @@ class Steps(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class ModelledMethod(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """How a method's bytes run.
+    """Describe how a method's bytes run.
 
     copy, exchange (half of them each way), read (to the executor), write (from it), arrays (STREAM's: to it, the result
     from it), chase (dependent loads), flag (one way), collective, schedule.

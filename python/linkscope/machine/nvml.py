@@ -237,7 +237,7 @@ def _generation(link: dict[str, Any], gpu: dict[str, Any]) -> int | None:
 
 
 def _lane_gbps(link: dict[str, Any], gpu: dict[str, Any]) -> float | None:
-    """By the lane's line rate where NVML gives it (20 to 53 GB/s raw, payload a little below), else by generation."""
+    """Return the lane's payload rate: from NVML's line rate (20 to 53 GB/s raw), else by generation."""
     speed = link.get("speed_mbps")
     if speed:
         return 20.0 if speed < 23_000 else 25.0 if speed < 40_000 else 50.0

@@ -67,9 +67,9 @@ _HELD_NS = {
 }
 """Nanoseconds that something held the clock down (the first four as nvmlDeviceGetViolationStatus gives them)."""
 _OLDER = ("nvlink-replay", "nvlink-recovery", "nvlink-crc-flit", "nvlink-crc-data", "nvlink-ecc")
-"""By nvmlNvLinkErrorCounter_t, for GPUs before Hopper."""
+"""Counters in the order of nvmlNvLinkErrorCounter_t, for GPUs before Hopper."""
 _MEMBERS = ("dVal", "uiVal", "ulVal", "ullVal", "sllVal", "siVal", "usVal")
-"""Of nvmlValue_t, by nvmlValueType_t."""
+"""Members of nvmlValue_t in the order of nvmlValueType_t."""
 _MOST = (1 << 32) - 1
 """Nobody counts so far; drivers give it, and all bits of 64, for what is not known."""
 _AT_ONCE = 64

@@ -41,7 +41,7 @@ class DirectedLink:
 
 @dataclass(frozen=True)
 class Path:
-    """How ``source`` reaches ``destination``. Vertex sequences hold switches; hop counts do not.
+    """Describe how ``source`` reaches ``destination``. Vertex sequences hold switches; hop counts do not.
 
     ``widest``: the way the bytes take by the rules above (over NVLink relays: the widest of the shortest).
 
@@ -70,7 +70,7 @@ class Path:
 
 @dataclass(frozen=True)
 class Traffic:
-    """What a flow asks of the node: bytes from ``source`` through ``executor`` to ``destination``.
+    """Describe what a flow asks of the node: bytes from ``source`` through ``executor`` to ``destination``.
 
     A read has no destination, a write no source. An executor that is neither end carries the bytes over itself.
     """
@@ -94,8 +94,9 @@ class Traffic:
 
 @dataclass(frozen=True)
 class Ask:
-    """What a flow wants of links and memories: per byte of payload 1 / ``efficiency`` bytes, and at ``most`` so many
-    GB/s of payload, which is what it reaches alone."""
+    """State a flow's demand on links and memories: 1 / ``efficiency`` bytes per byte of payload, and at ``most`` so
+    many GB/s of payload, the rate that it reaches alone.
+    """
 
     efficiency: float = 1.0
     most: float | None = None
@@ -103,7 +104,7 @@ class Ask:
 
 @dataclass(frozen=True)
 class SharedPeak:
-    """Of simultaneous flows: the sum, each flow's share (GB/s; None: nothing known limits it), and what binds.
+    """Bound simultaneous flows: their sum, each flow's share (GB/s; None: no known limit), and what binds.
 
     ``binding`` holds directed link ids and ``memory of DEVICE``.
     """

@@ -12,7 +12,7 @@ _ACS_REDIRECTS = 0x04 | 0x08  # P2P request redirect, P2P completion redirect
 
 
 def redirects_peers(config: bytes | None) -> bool | None:
-    """Whether a bridge sends peer traffic up to the root; None where the whole space is not readable (needs root)."""
+    """Return whether a bridge sends peer traffic to the root; None where the space is not readable (needs root)."""
     if config is None or len(config) < _FULL:
         return None
     for capability, offset in _capabilities(config):

@@ -27,7 +27,7 @@ DETOURS = frozenset({"redirected", "host"})
 
 @dataclass(frozen=True)
 class PeerRoute:
-    """What lies between two GPUs.
+    """Describe what lies between two GPUs.
 
     ``route``: nvswitch, nvlink, xgmi; pcie-switch; redirected, by ACS although a switch joins them; root-complex;
     sockets, of two root complexes; host, as the driver gives no peer access; unknown. ``via``: the class of the GPUs'

@@ -135,7 +135,7 @@ class MachineState:
 
     @property
     def others_cpu_s(self) -> float | None:
-        """What all CPUs worked for other programs; only differences between states of one process mean something."""
+        """Return the CPU seconds of other programs; only differences between states of one process are meaningful."""
         return None if self.cpu_busy_s is None or self.own_cpu_s is None else self.cpu_busy_s - self.own_cpu_s
 
     def to_json(self) -> dict[str, Any]:

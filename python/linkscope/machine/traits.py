@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 Json = dict[str, Any]
 _Own = TypeVar("_Own", bound="_Traits")
 LABEL = "traits"
-"""Where a case's labels hold what was stated of its methods and memories."""
+"""Key of a case's labels that holds the traits of its methods and memories."""
 _KNOWN = Path(__file__).parent / "known_catalog.json"
 _YOUNGER = (
     *("maps_members", "by_xccl", "by_kernel", "system_pages", "uncached", "shareable", "plain_allocation"),
@@ -36,7 +36,7 @@ class _Traits:
 
 @dataclass(frozen=True)
 class MethodTraits(_Traits):
-    """As engine/model/traits.hpp has them. Rates: typical ones in GB/s, for estimates; 0: that of the memories."""
+    """Mirror engine/model/traits.hpp. Rates are typical ones in GB/s, for estimates; 0: the memories' rate."""
 
     stages: bool = False
     maps_members: bool = False
@@ -60,7 +60,7 @@ class MethodTraits(_Traits):
 
 @dataclass(frozen=True)
 class MemoryTraits(_Traits):
-    """As engine/model/traits.hpp has them. ``lies_on``: host, gpu or anywhere."""
+    """Mirror engine/model/traits.hpp. ``lies_on``: host, gpu or anywhere."""
 
     lies_on: str = "anywhere"
     placed_by_touch: bool = False
@@ -82,7 +82,7 @@ class MemoryTraits(_Traits):
 
     @property
     def touched_by_driver(self) -> bool:
-        """Whether the driver has touched host memory before anyone else can: who touches first is then no axis."""
+        """Return whether the driver touches host memory first: the first toucher is then no axis."""
         return self.lies_on == "host" and not self.placed_by_touch
 
 

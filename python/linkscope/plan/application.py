@@ -30,11 +30,11 @@ class Room(Protocol):
 
     @property
     def bytes_per_rank(self) -> int:
-        """That every rank can have."""
+        """Return the bytes that every rank can have."""
 
     @property
     def usual_bytes_per_rank(self) -> int:
-        """That every rank has where nobody says how much, so that a run takes less than a minute."""
+        """Return the bytes of a rank where nobody says how many: a run then takes less than a minute."""
 
     def problem(self, schedule: Schedule) -> str | None:
         """Return why what the ranks of a schedule hold does not fit; None where it does."""
@@ -42,7 +42,7 @@ class Room(Protocol):
 
 @dataclass(frozen=True)
 class Deck:
-    """What an application computes on: ``name`` for people, ``key`` for ids, the messages.
+    """Describe an application's problem: ``name`` for people, ``key`` for ids, the messages.
 
     ``problem``: why it cannot run here. ``chosen``: what is to be said where nobody asked for this one.
     """
@@ -223,7 +223,7 @@ def _alone(message: Message) -> Phase:
 
 
 def _known(name: str) -> HaloDeck:
-    """Of DECKS, by its name with or without what all their names end in. Raises LinkscopeError."""
+    """Return the deck of that name; the ending that all names share may be left out. Raises LinkscopeError."""
     found = HALO_DECKS.get(name) or HALO_DECKS.get(f"{name}_short")
     if found is None:
         raise unknown("deck", name, (USUAL, LARGEST, *HALO_DECKS))

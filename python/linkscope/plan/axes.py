@@ -18,7 +18,7 @@ Json = dict[str, Any]
 _DRIVES = {"source": "push", "destination": "pull", "gpu": "gpu-driven", "numa": "cpu-driven"}
 _KINDS = {"gpu": "gpu", "numa": "numa", "nearest-numa": "numa", "peer-numa": "numa"}
 _NARROWED = ("method", "clock", "size")
-"""What a request may leave some of."""
+"""Axes of which a request may select some values."""
 _ENDS = {"source": "from", "destination": "to"}
 _END_AXES = ("memory", "first touch", "advice")
 _INTERFACE = (
@@ -143,8 +143,8 @@ def _axes(row: SuiteRow, node: Node) -> dict[str, Sequence[Any]]:
 
 
 def _tells(axis: str, value: Any, declared: Sequence[Any]) -> bool:
-    """Whether a value of an axis tells a point from others of the row as it is declared, or from what is declared. Of
-    a row without a clock ``case_id`` knows the usual one."""
+    """Return whether a value of an axis distinguishes a point from others of its row, or from the declared value.
+    ``case_id`` knows the usual clock of a row without one."""
     other = axis in ("size", "clock") and None not in declared and value not in declared
     return len(declared) > 1 or other
 

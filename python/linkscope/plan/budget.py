@@ -17,7 +17,7 @@ from linkscope.plan.schedule_cost import state_bytes, transfer_s
 Json = dict[str, Any]
 
 DEFAULT_POINT_BUDGET_S = 0.3
-"""Of all visits of a case: what varies from one to the next is not found by sampling one for longer."""
+"""Seconds for all visits of a case. Longer sampling of one visit does not show how visits differ."""
 LEAST_POINT_BUDGET_S = 0.005
 _START_S = 0.008  # bookkeeping of one case, as small copies between four H200 showed
 _HOST_START_S = 0.05  # more for each flow with an end in host memory: small copies scatter and need more samples
@@ -40,7 +40,7 @@ _LEAST_REPEATS = 6  # warm-ups and samples of long messages, below which nothing
 
 @dataclass(frozen=True)
 class RoundLimits:
-    """How often a run visits its cases: all of them ``least`` times, up to ``most`` times those that this may bring
+    """Bound the visits of a run: each case ``least`` times, up to ``most`` times those that this may bring
     to the precision asked for.
     """
 
@@ -52,12 +52,12 @@ class RoundLimits:
 
 
 DEFAULT_ROUNDS = RoundLimits(3, 6)
-"""Of fewer than three replicates nobody can tell how far they scatter."""
+"""Three replicates are the fewest that show a scatter."""
 
 
 @dataclass(frozen=True)
 class Costs:
-    """What visits take here while nobody else works, by those made before; where nothing is known, estimates stand.
+    """Hold what earlier visits took on this machine while it was idle; estimates stand where there are none.
 
     ``visits``: seconds of a visit of a case beyond its sampling, by id. ``ratios``: these over the estimate, by suite
     and row ("" for all), for cases that were not visited. ``starts``: seconds until so many processes begin a case,
@@ -98,12 +98,12 @@ def row_of(case: Json) -> str:
 
 @dataclass(frozen=True)
 class SamplingOptions:
-    """What the engine is told of precision and time (plan.options), for one visit of each case."""
+    """Set precision and time of one visit of each case (plan.options)."""
 
     precision: float = 0.01
     point_budget_s: float = DEFAULT_POINT_BUDGET_S
     needs: float | None = None
-    """How often over a case may sample what it is expected to need; None: up to ``point_budget_s`` each."""
+    """Factor on the expected sampling time that a case may use; None: up to ``point_budget_s`` each."""
     visits: int = 1
     """Over so many visits a case's own point_budget_s is spread."""
     costs: Costs = field(default_factory=Costs)
@@ -156,12 +156,12 @@ def least_s(cases: Sequence[Json], costs: Costs) -> float:
 
 
 def _least_visit_s(case: Json, costs: Costs) -> float:
-    """Of a visit that samples as little as it may."""
+    """Return the seconds of a visit that samples as little as it may."""
     return costs.setup_s(case) + max(LEAST_POINT_BUDGET_S, _LEAST_REPEATS * _repeat_s(case))
 
 
 def most_telling_first(cases: Sequence[Json], costs: Costs) -> list[Json]:
-    """By what they tell for their time: of every curve its ends, then what lies halfway between those before, each next
+    """Sort cases by what they tell for their time: the ends of each curve, then halfway between those before, each next
     one worth less; what takes long comes later.
     """
     curves: dict[str, list[Json]] = {}
@@ -192,7 +192,7 @@ def _halvings(count: int) -> list[int]:
 
 
 def limits(case: Json, options: SamplingOptions) -> Json:
-    """What the plan says of the case's time: the silence after which it is given up, and its own share of a budget."""
+    """Return the plan's limits of a case: the silence after which it is given up, and its share of a budget."""
     own = options.needs is not None or "point_budget_s" in case
     shared = {} if not own else {"point_budget_s": round(_point_budget_s(case, options), 6)}
     return {"timeout_s": timeout_s(case, options), **shared}
@@ -205,8 +205,8 @@ def estimate_s(case: Json, options: SamplingOptions) -> float:
 
 @dataclass(frozen=True)
 class VisitSeconds:
-    """Of one visit of a case: ``likely_s`` it will roughly take, of which ``setup_s`` are no sampling; ``most_s`` if it
-    samples for as long as it may, because its figure scatters.
+    """Estimate one visit of a case: ``likely_s`` it will roughly take, of which ``setup_s`` are no sampling; ``most_s``
+    if it samples for as long as it may, because its figure scatters.
     """
 
     setup_s: float
@@ -225,8 +225,8 @@ def visit_s(case: Json, options: SamplingOptions) -> VisitSeconds:
 
 
 def _scatters(case: Json, flow: Json) -> bool:
-    """Whether samples scatter so that most cases spend all the time they have: of pages that migrate, and of bytes that
-    CPUs move themselves.
+    """Return whether most such cases spend all their time because samples scatter: pages migrate, or CPUs move the
+    bytes.
     """
     traits = method_traits(case, flow["method"])
     by_cpus = str(flow.get("executor", "")).startswith("numa:") and flow["bytes"] >= _LARGE_BYTES
@@ -289,7 +289,7 @@ def _most_s(case: Json, options: SamplingOptions) -> float:
 
 
 def _share_s(most: float, wanted: float) -> float:
-    """Its share of a budget."""
+    """Return a case's share of a budget, in seconds."""
     return min(most, max(wanted, LEAST_POINT_BUDGET_S))
 
 
@@ -310,7 +310,9 @@ def _on_gpus(flow: Json) -> bool:
 
 
 def _filling_s(case: Json, flow: Json) -> float:
-    """Of a collective all members' memory: GPUs fill theirs at the same time, those of a host share one."""
+    """Return the seconds that filling takes: GPUs fill their memory at the same time, members on a host share one
+    memory.
+    """
     traits = method_traits(case, flow["method"])
     if "schedule" in flow:
         return _schedule_filling_s(flow)
@@ -324,7 +326,7 @@ def _filling_s(case: Json, flow: Json) -> float:
 
 
 def _schedule_filling_s(flow: Json) -> float:
-    """Of fields and particles; GPUs fill theirs at the same time, those of a host share one memory."""
+    """Return the seconds that filling fields or particles takes, as ``_filling_s``."""
     ends = flow.get("state") or flow["members"]
     gpus = {end["device"] for end in ends if end["device"].startswith("gpu:")}
     return state_bytes(flow["schedule"]) / ((_GPU_GBPS * len(gpus) if gpus else _HOST_GBPS) * 1e9)

@@ -8,11 +8,11 @@ from linkscope.machine.node import Device, Node
 from linkscope.machine.paths import Paths
 
 KINDS = ("gpu", "numa", "nearest-numa", "peer-numa")
-"""What an end may be on; ``nearest-numa``: the NUMA node next to the GPU at the other end; ``peer-numa``: that one,
-and where it shares a package with this GPU (an APU), the NUMA nodes next to the others too.
+"""Devices that an end may be on; ``nearest-numa``: the NUMA node next to the GPU at the other end; ``peer-numa``: that
+one, and where it shares a package with this GPU (an APU), the NUMA nodes next to the others too.
 """
 BESIDE_GPU = ("nearest-numa", "peer-numa")
-"""Of those: NUMA nodes that the GPU at the other end decides."""
+"""Kinds that the GPU at the other end decides."""
 
 
 @dataclass(frozen=True)
@@ -50,12 +50,12 @@ class FlowLayout:
 
 
 PERMUTATIONS = 8
-"""Of each random pattern, where nobody asks for more."""
+"""Layouts of a random pattern, unless a request sets their number."""
 
 
 @dataclass(frozen=True)
 class Candidates:
-    """What a pattern is laid over: the ends that a test allows, among the selected devices.
+    """Hold the ends that a test allows among the selected devices; a pattern is laid over them.
 
     ``counts``: how many members a collective shall have; empty: the devices say it. ``hosts``: those, alike, whose GPUs
     members can be on. ``permutations``: how many layouts a random pattern has.

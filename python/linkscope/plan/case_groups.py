@@ -79,8 +79,8 @@ def places(flow: Json) -> Iterator[tuple[int, str]]:
 
 
 def _wants_python(case: Json) -> bool:
-    """Whether an engine's Python child carries it out. Such cases have engines of their own: a child starts MPI in its
-    engine's place, and has the memory of its GPU to itself.
+    """Return whether an engine's Python child carries the case out. Such cases get engines of their own: the child
+    starts MPI in its engine's place and needs the whole memory of its GPU.
     """
     return any(method_traits(case, flow["method"]).by_python for flow in case["flows"])
 

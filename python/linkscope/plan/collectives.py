@@ -15,7 +15,7 @@ IN_BLOCKS = ("reduce-scatter", "all-gather", "all-to-all")
 """Collectives whose larger buffer is made of a block for each member."""
 ELEMENT_BYTES = {"float32": 4, "float16": 2, "bfloat16": 2, "int32": 4}
 _ALIGNED_BYTES = 16
-"""What nccl-tests cuts blocks to; smaller ones are cut to whole elements."""
+"""nccl-tests cuts blocks to multiples of this; smaller blocks are cut to whole elements."""
 
 
 def collective_flow(paths: Paths, layout: FlowLayout, point: AxisPoint) -> Json:

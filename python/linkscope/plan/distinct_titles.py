@@ -13,8 +13,8 @@ AnyRow = SuiteRow | WorkloadRow
 
 
 def distinct_titles(rows: Sequence[AnyRow]) -> dict[str, str]:
-    """By name of each of a suite's ``rows`` its title. Where several share one, as those of one table do, what they
-    differ in follows it, and no more than is needed: "..., by size, mpi" and "..., by size, shm-copy".
+    """Return the title of each of a suite's ``rows`` by name. Where several share a title, as in one table, the
+    difference follows it, and no more than is needed: "..., by size, mpi" and "..., by size, shm-copy".
     """
     alike: dict[str, list[AnyRow]] = {}
     for row in rows:
@@ -33,8 +33,8 @@ def _every(rows: Sequence[AnyRow]) -> list[list[str]]:
 
 
 def _facts(row: AnyRow, parameters: Sequence[str]) -> list[str]:
-    """What may tell a row from others, the plainest first, with those of ``parameters`` that it has; its name always
-    does."""
+    """List what may distinguish a row, the plainest first, with those of ``parameters`` that it has. Its name is last.
+    """
     if isinstance(row, WorkloadRow):
         return [_either(row.interfaces), row.name]
     ends = [end for end in (row.source, row.destination) if end.memories]

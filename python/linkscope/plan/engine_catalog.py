@@ -12,7 +12,7 @@ from linkscope.plan.suite_row import End
 
 @dataclass(frozen=True)
 class EngineCatalog:
-    """What the engine at hand can do: its catalog's methods with their parameters, its memories.
+    """List what the engine at hand can do: methods with their parameters, memories.
 
     ``gpu_problem`` is set where a GPU driver is present and yet no GPU can be used: rows then say so. ``lacking``: why
     this machine cannot have some of the methods, as the engine has said in an environment without further settings.

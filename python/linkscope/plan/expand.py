@@ -34,7 +34,7 @@ from linkscope.without_collection import without_collection
 Json = dict[str, Any]
 
 MOST_CASES = 1_000_000
-"""Of one plan; more would take days."""
+"""Cases of one plan; more would take days."""
 
 
 @without_collection()
@@ -150,8 +150,8 @@ def _expand_row(row: SuiteRow, paths: Paths, catalog: EngineCatalog, selected: S
 
 
 def _counts(row: SuiteRow, node: Node, selected: Selection) -> tuple[int, ...]:
-    """How many members the row's collectives shall have; empty where it leaves that to the devices, or to slots whose
-    number nobody says."""
+    """Return the numbers of members of the row's collectives; empty where devices decide, or slots of unknown number.
+    """
     cpus = selected.slots if selected.hosts > 1 and selected.slots else max(_cpus(node), 2)
     slots = {SLOTS: [selected.slots] if selected.slots > 1 else []}
     counts = (
@@ -177,8 +177,8 @@ def _far(layout: FlowLayout, point: AxisPoint, catalog: EngineCatalog) -> str | 
 
 
 def _crowded(layout: FlowLayout, point: AxisPoint, node: Node, selected: Selection) -> str | None:
-    """Why the members of a collective cannot be so many: they wait for one another, so each needs a CPU, as slots of
-    several hosts promise."""
+    """Explain why a collective cannot have so many members: each needs a CPU, since they wait for one another. Slots
+    of several hosts promise CPUs."""
     kind = str(point.parameters.get("type", "float32"))
     if len(layout.members) > MOST_MEMBERS and "reduce" in str(point.collective) and kind not in ("float32", "int32"):
         return f"{MOST_MEMBERS} members are the most: sums over more are not exact in {kind}"

@@ -17,7 +17,9 @@ Json = dict[str, Any]
 
 @dataclass(frozen=True)
 class _Work:
-    """What a flow does on the devices of its slot; ``group``: cases of one kind whose launch shapes are alike."""
+    """Describe the work of a flow on the devices of its slot; ``group``: cases of one kind whose launch shapes are
+    alike.
+    """
 
     method: str
     executor: str
@@ -32,7 +34,7 @@ class _Work:
 Ranks = Callable[[Slot], tuple[int, int]]
 """The processes of a slot's source and destination."""
 BackgroundPlaces = Mapping[str, Sequence[Slot]]
-"""Where the background of one case runs apart from its measured flows, by the word of ``beside``."""
+"""Slots of a case's background that are not those of its measured flows, by the word of ``beside``."""
 
 
 def case_flows(
@@ -81,7 +83,7 @@ def background_slots(beside: Background, layout: FlowLayout, places: BackgroundP
 
 
 def background_places(layout: FlowLayout, layouts: Sequence[FlowLayout], candidates: Candidates) -> BackgroundPlaces:
-    """Of the case of ``layout``, one of the row's ``layouts``."""
+    """Return the places of the background of the case of ``layout``, one of the row's ``layouts``."""
     return {"others": other_slots(layout, layouts), "peer": peer_slots(layout, candidates)}
 
 

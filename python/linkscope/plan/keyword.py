@@ -21,7 +21,7 @@ _WORD = re.compile(r"[a-z][a-z_-]{2,}[a-z]")
 
 
 def picked(cases: Sequence[PlannedCase], keyword: str, suites: Sequence[Suite] = ()) -> Cases:
-    """Those that have the word in their id, their table's title or the name of another tool's test that they repeat;
+    """Return cases with the word in their id, their table's title or the name of another tool's test that they repeat;
     capital letters or not. Of "push and gpu:1" both words, of "push or pull" one of them; "and" binds closer, as in
     pytest's. In the order of ``cases``. Raises LinkscopeError for a part that none has; ``suites``: those asked for, of
     which it can tell rows that this machine has nothing for.
@@ -86,7 +86,7 @@ def _peer(one: PlannedCase) -> str:
 
 
 def _names(cases: Iterable[PlannedCase]) -> list[str]:
-    """Of rows and of other tools' tests, then the words of ids and titles."""
+    """List names of rows and of other tools' tests, then the words of ids and titles."""
     known = list(cases)
     named = (name for one in known for name in (str(one.case["name"]), _peer(one)) if name)
     words = (word for one in known for text in _texts(one) for word in _WORD.findall(text.lower()))

@@ -79,8 +79,9 @@ def _with_launch(row: SuiteRow, paths: Paths, point: AxisPoint, method: MethodTr
 
 
 def _between(row: SuiteRow, layout: FlowLayout) -> str:
-    """Where the bytes come from and go to, such as "gpu:0 > gpu:1"; and who moves them, where both memories are at the
-    other end: "numa:0 > numa:0 by gpu:1"."""
+    """Return where the bytes come from and go to, as "gpu:0 > gpu:1"; and who moves them, where both memories are at
+    the other end: "numa:0 > numa:0 by gpu:1".
+    """
     ends = (layout.row, layout.column)
     if not all(ends) or ends[0] == ends[1]:
         return " > ".join(name for name in ends if name)

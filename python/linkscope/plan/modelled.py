@@ -1,4 +1,4 @@
-"""What a machine model becomes in a plan: each flow's figures, or why it has none."""
+"""Modelled plans: the figures of each flow on a machine model, or why it has none."""
 
 from __future__ import annotations
 
@@ -195,7 +195,7 @@ class _Choice:
 
 
 def _out_of_reach(flow: Json, node: Node, catalog: EngineCatalog) -> str | None:
-    """Why the executor cannot take part: a GPU that has neither end, or a CPU that cannot load from a GPU's memory."""
+    """Explain why the executor cannot take part: a GPU without either end, a CPU that cannot load from GPU memory."""
     if "members" in flow or catalog.method(flow["method"]).migrates:
         return None
     executor = flow["executor"]

@@ -1,4 +1,4 @@
-"""What the steps of a schedule cost on a machine model: figures for every two ranks and size, for packs and copies."""
+"""Modelled schedules: the cost of each step on a machine model, by pair of ranks and size, for packs and copies."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class _Steps:
         self.reason: str | None = None
 
     def all(self) -> Json:
-        """Of each kind of step."""
+        """Return the figures of each kind of step."""
         found: Json = {}
         if self.staged:
             found |= self._staging()
@@ -66,7 +66,7 @@ class _Steps:
         }
 
     def _sizes(self) -> dict[Ranks, set[int]]:
-        """Of the messages between every two ranks."""
+        """Return the sizes of the messages between every two ranks."""
         found: dict[Ranks, set[int]] = {}
         for phase in self.phases:
             for source, destination, size in phase["messages"]:
@@ -92,7 +92,7 @@ class _Steps:
         return found
 
     def _figures(self, sizes: dict[Ranks, set[int]], step: Callable[[Ranks, int], list[Json]]) -> list[Json]:
-        """As schema/plan.schema.json has step_figures: pairs with the same figures stand together."""
+        """Return step_figures (schema/plan.schema.json); pairs with equal figures share an entry."""
         grouped: dict[str, Json] = {}
         for pair in sorted(sizes):
             for low, high, size in _classes(sizes[pair], self._bounds(step(pair, 1)[0]["method"])):
@@ -149,7 +149,7 @@ class _Steps:
         return _copy(self.steps.messages, source, destination, source["device"], size)
 
     def _pack(self, ranks: Ranks, size: int) -> list[Json]:
-        """By the device that has the fields or particles."""
+        """Return the figures of packing by the device that has the fields or particles."""
         state = self.state[ranks[0]]
         method = self.steps.packs[state["device"].partition(":")[0]]
         return [_copy(method, state, self.members[ranks[0]], state["device"], size)]

@@ -16,7 +16,7 @@ _COLLECTIVE = 'collectives -k "xccl-calls and {}" --format nccl-tests'
 _HOST_COLLECTIVE = 'collectives -k "host-mpi/2members and {}" --format osu'
 _PEER_COPIES = "nvbandwidth -k device_to_device"
 _REDUCE = "/reduce/"
-"""As it stands in ids: the bare word is a part of other collectives' names, too."""
+"""The part of an id; the bare word is also part of other collectives' names."""
 _COMMANDS = {
     "osu_latency": f"{_PING_PONG} --format osu",
     **dict.fromkeys(("osu_bw", "osu_bibw"), _BANDWIDTH),
@@ -52,7 +52,7 @@ _COMMANDS = {
 """Program, tool or library, in small letters -> what follows `linkscope run`; as docs/from-other-tools.md has it."""
 
 _NEAR = 0.8
-"""How alike a mistyped name is, as difflib counts."""
+"""Similarity of a mistyped name, by difflib's ratio."""
 
 
 def meant_instead(name: str, suites: Iterable[Suite]) -> LinkscopeError | None:

@@ -19,7 +19,7 @@ _USABLE = {"gpu": 0.9, "numa": 0.7}
 """Share of a memory that a workload may fill: contexts, libraries and other programs have the rest."""
 UNBOUNDED = 1 << 60
 USUAL_BYTES_ON_CPUS = 1 << 30
-"""Of all ranks' fields together: CPUs pack and exchange so much in less than a second."""
+"""Bytes of all ranks' fields; CPUs pack and exchange them in less than a second."""
 USUAL_ON_CPUS = 4
 """Ranks of a node without GPUs, if it has as many CPUs."""
 
@@ -55,18 +55,18 @@ class RankPlaces:
         return f"{len(self.homes)} ranks want a CPU each; {self.node.name} shows {cpus}"
 
     def devices_for(self, memory: MemoryTraits) -> list[str]:
-        """By rank, the device where memory of a kind lies."""
+        """Return the device of each rank where memory of a kind lies."""
         return [self._device(home, memory) for home in self.homes]
 
     @property
     def bytes_per_rank(self) -> int:
-        """That every rank can have, of the devices whose size is known."""
+        """Return the bytes that every rank can have, by the devices whose size is known."""
         on = Counter(self.homes)
         return min(int(self._usable(device) * self.hosts // ranks) for device, ranks in on.items())
 
     @property
     def usual_bytes_per_rank(self) -> int:
-        """That every rank has where nobody says how much: all that GPUs and models can have, less on CPUs."""
+        """Return the bytes of a rank where nobody says how many: all on GPUs and models, less on CPUs."""
         if self.on_gpus or self.node.modelled:
             return self.bytes_per_rank
         return min(self.bytes_per_rank, USUAL_BYTES_ON_CPUS * self.hosts // len(self.homes))

@@ -33,7 +33,7 @@ class RunEstimate:
 
     @property
     def likely_s(self) -> float:
-        """Of the rounds that visit all; under a budget of as many as it lasts for."""
+        """Return the seconds of the rounds that visit all cases, or of as many rounds as a budget lasts for."""
         once = (self.starts_s + self.setup_s + self.sampling_s) * self.crowd
         if self.limit_s is None:
             return self.rounds.least * once + self._first_s
@@ -41,7 +41,7 @@ class RunEstimate:
 
     @property
     def most_s(self) -> float:
-        """Where all figures scatter, so that all cases are visited as often, and sampled for as long, as can be."""
+        """Return the seconds where every figure scatters: each case is visited and sampled as long as it may be."""
         once = (self.starts_s + self.setup_s + self.most_sampling_s) * self.crowd
         whole = self.rounds.most * once + self._first_s
         return whole if self.limit_s is None else min(self.limit_s, whole)
@@ -58,7 +58,7 @@ def run_estimate(
     crowd: float = 1.0,
     limit_s: float | None = None,
 ) -> RunEstimate:
-    """Of a run of all ``cases`` (those that are not skipped), where ``crowd`` want each CPU."""
+    """Estimate a run of all ``cases`` that are not skipped, where ``crowd`` processes want each CPU."""
     visits = [visit_s(case, options) for case in cases]
     setup_s = sum(visit.setup_s for visit in visits)
     return RunEstimate(
@@ -74,7 +74,7 @@ def run_estimate(
 
 
 def modelled_estimate(cases: int) -> RunEstimate:
-    """Of so many cases of a machine model, whatever they model."""
+    """Estimate a run of so many modelled cases."""
     return RunEstimate(0.0, modelled_s(cases), 0.0, 0.0, RoundLimits())
 
 

@@ -25,7 +25,7 @@ def transfer_s(schedule: Json, gbps: float) -> float:
 
 
 def state_bytes(schedule: Json) -> int:
-    """Of all ranks' fields or particles: what is filled before a transfer and checked after it."""
+    """Return the bytes of all ranks' fields or particles; they are filled before a transfer and checked after it."""
     size = 0
     if grid := schedule.get("grid"):
         size += len(grid["fields"]) * sum(WORD * (chunk[2] + GUARD) * (chunk[3] + GUARD) for chunk in grid["chunks"])

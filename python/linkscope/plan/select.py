@@ -1,4 +1,4 @@
-"""What a user may narrow down of a run: devices, methods, sizes, precision, budget, rounds, clock."""
+"""Selection: devices, methods, sizes, precision, budget, rounds and clock that a user asks for."""
 
 from __future__ import annotations
 
@@ -124,7 +124,7 @@ def parse_share(what: str, text: str, least: float) -> float:
 
 
 def parse_rounds(text: str) -> RoundLimits:
-    """Of "3": exactly three rounds; of "3:6": three, and up to six for figures that are wider than asked."""
+    """Read "3" (exactly three rounds) or "3:6" (three, and up to six where the interval is wider than asked)."""
     match = re.fullmatch(r"\s*(\d{1,4})\s*(?::\s*(\d{1,4})\s*)?", text)
     least, most = (int(match.group(1)), int(match.group(2) or match.group(1))) if match else (0, 0)
     if not 1 <= least <= most:

@@ -22,5 +22,5 @@ class Suite:
 
     @property
     def row_names(self) -> tuple[str, ...]:
-        """Of all rows and workloads."""
+        """Return the names of all rows and workloads."""
         return (*(row.name for row in self.rows), *(row.name for row in self.workloads))

@@ -88,7 +88,7 @@ class BackgroundEnd(msgspec.Struct, forbid_unknown_fields=True):
 
 
 class MemberFields(msgspec.Struct, forbid_unknown_fields=True):
-    """What every member of a collective is, and how many there are."""
+    """Describe the members of a collective and their number."""
 
     on: Literal["gpu", "numa"]
     memory: Words | MemorySet
@@ -119,7 +119,7 @@ class VariantFields(msgspec.Struct, forbid_unknown_fields=True):
 
 
 class PeerCase(msgspec.Struct, forbid_unknown_fields=True):
-    """Where another tool has the same case."""
+    """Name the same case of another tool."""
 
     tool: str
     case: str
@@ -204,7 +204,7 @@ class WorkloadFields(msgspec.Struct, forbid_unknown_fields=True):
 
 
 ListedUnder = Literal["start", "question", "processes", "reference"]
-"""Where `linkscope list suites` has it: to start with, by question, between processes and applications, or as a
+"""Heading of `linkscope list suites`: to start with, by question, between processes and applications, or as a
 study or another tool has it."""
 
 

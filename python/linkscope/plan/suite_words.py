@@ -23,7 +23,7 @@ def as_spelt(word: str, texts: Iterable[str]) -> str:
 
 
 def suite_with(word: str, suites: Iterable[Suite]) -> str:
-    """What follows `linkscope run` for cases with ``word`` in their ids: that suite, with -k, of which most rows have
+    """Return the arguments of `linkscope run` for cases with ``word`` in their ids: the suite of which most rows have
     the whole word as their name, or as a collective, method or parameter that ids name; "" where there is none. What
     measures as a study or another tool does is only named where nothing else has the word.
     """
@@ -42,7 +42,7 @@ def _bare(word: str) -> str:
 
 
 def _words(row: SuiteRow) -> Iterator[str]:
-    """Of one row what stands in its cases' ids: its name, and the values of axes that ids name."""
+    """List the words of a row that its cases' ids have: its name, and the values of axes that ids name."""
     yield row.name
     parameters = (value if isinstance(value, list) else [value] for value in row.parameters.values())
     for values in (row.collectives, row.methods, *parameters):

@@ -32,7 +32,7 @@ Json = dict[str, Any]
 MOST_FLOWS = 64
 """Flows on the same ends at the same time; more are a typing error."""
 MOST_MEMBERS = 80
-"""Of a collective: sums over more are not exact in every type (engine/model/elements.hpp)."""
+"""Members of a collective; sums over more are not exact in every type (engine/model/elements.hpp)."""
 SLOTS = "slots"
 """Among counts of members: as many as the hosts, the job or the ranks have room for."""
 

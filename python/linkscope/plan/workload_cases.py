@@ -179,7 +179,7 @@ def _case(setting: WorkloadSetting, point: WorkloadPoint, sent: Sent) -> Json:
 
 
 def _endpoints(setting: WorkloadSetting, memory: str, processes: Sequence[int]) -> list[Json]:
-    """By rank, where its memory of a kind lies, and which process allocates it."""
+    """Return for each rank where its memory of a kind lies, and which process allocates it."""
     devices = setting.places.devices_for(setting.catalog.memory(memory))
     return [
         {"device": device, "memory": memory, **({"rank": process} if process else {})}

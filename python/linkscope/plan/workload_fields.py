@@ -17,7 +17,7 @@ Json = dict[str, Any]
 
 
 def workload_row(suite: str, data: Json, variants: tuple[Variant, ...]) -> WorkloadRow:
-    """Of fields as plan/suite_file.py has them. Raises LinkscopeError for what is wrong with them."""
+    """Make a row of fields as plan/suite_file.py has them. Raises LinkscopeError where they are wrong."""
     names = [variant.name for variant in variants]
     if len(set(names)) < len(names):
         raise LinkscopeError("two variants of its environment have one name")
@@ -50,7 +50,7 @@ def workload_row(suite: str, data: Json, variants: tuple[Variant, ...]) -> Workl
 
 
 def application(data: Json) -> Application:
-    """Of the field ``workload``. Raises LinkscopeError."""
+    """Return the application that the field ``workload`` names. Raises LinkscopeError."""
     given = {name: value for name, value in data.items() if name != "application"}
     if data["application"] == "halo":
         return _halo(given)

@@ -32,7 +32,7 @@ def workload_id(setting: WorkloadSetting, point: WorkloadPoint, sent: Sent) -> s
 
 
 def workload_labels(setting: WorkloadSetting, point: WorkloadPoint, sent: Sent) -> Json:
-    """As plan.schema.json has labels; ``workload`` is what answers/app.py reads."""
+    """Return labels (plan.schema.json); answers/app.py reads ``workload``."""
     row, places, ranks = setting.row, setting.places, sent.schedule.ranks
     variant = {"interface": point.interface, "memory": point.memory, "staging": _STAGED[point.staging]}
     if len(row.states) > 1 and point.state is not None:

@@ -29,7 +29,7 @@ class WorkloadPoint:
 
     @property
     def method(self) -> str:
-        """That carries the schedule out."""
+        """Return the method that carries the schedule out."""
         return INTERFACES[self.interface]
 
     @property
@@ -40,7 +40,7 @@ class WorkloadPoint:
 
 @dataclass(frozen=True)
 class WorkloadSetting:
-    """Of a row: its ranks, where they are, and their deck."""
+    """Place a row's ranks and name their deck."""
 
     row: WorkloadRow
     paths: Paths
@@ -68,10 +68,10 @@ class WorkloadSetting:
 
 @dataclass(frozen=True)
 class Sent:
-    """What a case sends: the deck's own schedule, or each of its messages alone. ``plan``: its JSON, which all cases
-    share."""
+    """Hold what a case sends: the deck's schedule, or each of its messages alone. All cases share ``plan``, its JSON.
+    """
 
     schedule: Schedule
     plan: Json
     alone: str = ""
-    """How a title says that."""
+    """Words of a title for messages alone."""

@@ -53,5 +53,5 @@ class WorkloadRow:
 
     @property
     def methods(self) -> tuple[str, ...]:
-        """Of its interfaces."""
+        """Return the methods of its interfaces."""
         return tuple(INTERFACES[one] for one in self.interfaces)

@@ -1,1 +1,1 @@
-"""What applications send: schedules of messages, from their own formulas or from files that tools leave."""
+"""Workloads: the messages of applications, from their formulas or from files of other tools."""

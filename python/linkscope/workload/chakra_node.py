@@ -126,7 +126,7 @@ def _list_of(value: Any) -> list[dict[str, Any]]:
 
 
 def _whole(value: Any) -> int | None:
-    """Of a number, also in quotes, as JSON has those of 64 bits; none where it has more."""
+    """Return a whole number, also one in quotes as JSON has those of 64 bits; None where it has more bits."""
     if isinstance(value, str) and 0 < len(value) < 20 and value.lstrip("-").isdecimal():
         value = int(value) if value.lstrip("-").isascii() and value.count("-") <= 1 else None
     return int(value) if isinstance(value, int) and abs(value) < 1 << 64 else None

@@ -58,7 +58,7 @@ FIELDS = (
     GridField("mass_flux_x", 1, 0),
     GridField("mass_flux_y", 0, 1),
 )
-"""Of CloverLeaf, those that it exchanges: on cells, corners, and the sides that a flux goes through."""
+"""Fields that CloverLeaf exchanges: on cells, corners, and the sides that a flux goes through."""
 
 
 @dataclass(frozen=True)
@@ -71,7 +71,7 @@ class Exchange:
 
     @property
     def layers(self) -> int:
-        """Of all fields together."""
+        """Return the layers of all fields together."""
         return len(self.fields) * self.depth
 
     def halo_along(self, axis: str) -> Halo:
@@ -105,7 +105,7 @@ SUMMARY = (SmallCollective("float64", "sum"),) * 5
 
 
 def decomposition(ranks: int, cells: tuple[int, int] = CELLS) -> tuple[int, int]:
-    """How many chunks in x and in y: by the smallest divisor c of ``ranks`` with (ranks / c) / c at most nx / ny; in
+    """Return the chunks in x and in y: by the smallest divisor c of ``ranks`` with (ranks / c) / c at most nx / ny; in
     one dimension where there is none."""
     nx, ny = cells
     for rows in range(1, ranks + 1):
@@ -134,8 +134,7 @@ def halo(ranks: int, cells: tuple[int, int] = CELLS, steps: int = STEPS) -> Sche
 
 
 def field_bytes(chunk: tuple[int, int, int, int]) -> int:
-    """What a rank needs for a chunk of CellGrid.chunks: its fields, and buffers as large as the exchange at the start
-    makes them."""
+    """Return the bytes of a rank for a chunk of CellGrid.chunks: its fields, and buffers as large as at the start."""
     columns, rows = chunk[2] + GUARD, chunk[3] + GUARD
     return WORD * (len(FIELDS) * columns * rows + BUFFERS * START.layers * (columns + rows))
 
@@ -196,7 +195,7 @@ class _Layout:
 
 
 def parse_cells(text: str) -> tuple[int, int]:
-    """Of "61440x30720". Raises LinkscopeError."""
+    """Read "61440x30720". Raises LinkscopeError."""
     found = re.fullmatch(r"([1-9][0-9]{0,8})x([1-9][0-9]{0,8})", text)
     if found is None:
         raise LinkscopeError(f"cells are given as 61440x30720, not {text!r}")

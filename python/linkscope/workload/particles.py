@@ -47,7 +47,7 @@ class _Face:
 
 
 Crossing = list[tuple[_Face, int]]
-"""Of one pass: how many particles cross a face in each direction."""
+"""Particles of one pass that cross a face in each direction."""
 
 
 def particles(
@@ -85,7 +85,7 @@ def rank_grid(ranks: int) -> Grid:
 
 
 def parse_grid(text: str) -> Grid:
-    """Of "2x2x1". Raises LinkscopeError."""
+    """Read "2x2x1". Raises LinkscopeError."""
     found = re.fullmatch(r"([1-9][0-9]{0,3})x([1-9][0-9]{0,3})x([1-9][0-9]{0,3})", text)
     if found is None:
         raise LinkscopeError(f"a grid of ranks is given as 2x2x1, not {text!r}")
@@ -138,7 +138,7 @@ def _rounds(deck: Problem, faces: Sequence[_Face], batch: int) -> list[list[Cros
 
 
 def _passes(deck: Problem, faces: Sequence[_Face], number: int, share: float, batch: int) -> list[Crossing]:
-    """Of one round. What no message can hold goes in more passes."""
+    """Return the passes of one round. Particles beyond a message's room go in further passes."""
     planned = deck.rounds.passes(number, share)
     counts = []
     for index, face in enumerate(faces):
@@ -181,7 +181,7 @@ def _stock(rounds: Sequence[list[Crossing]], ranks: int) -> tuple[int, ...]:
 
 
 def _neighbourhoods(grid: Grid) -> tuple[tuple[int, ...], ...]:
-    """Of each rank those up to one away along each axis."""
+    """Return for each rank the ranks up to one away along each axis."""
     return tuple(
         tuple(
             sorted(

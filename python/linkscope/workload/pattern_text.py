@@ -16,11 +16,11 @@ MOST_BYTES = 256 << 20
 MOST_LINES = 4_000_000
 MOST_RANKS = 4096
 MOST_MESSAGES = 1_000_000
-"""Of all phases, each counted once."""
+"""Messages of all phases, each counted once."""
 LARGEST = 1 << 50
 """Bytes of a message."""
 LONGEST_S = 3600.0
-"""Of the time that an application computes between phases."""
+"""Longest time that an application computes between phases."""
 _SIZE = re.compile(r"([0-9]{1,16})(\.[0-9]{1,9})?([KMG]?)(?:i?B)?", re.IGNORECASE)
 _SECONDS = re.compile(r"[0-9]{1,12}(\.[0-9]{0,15})?([eE][+-]?[0-9]{1,2})?")
 _GZIP = b"\x1f\x8b\x08"

@@ -10,8 +10,9 @@ Json = dict[str, Any]
 
 
 def planned_schedule(flow: Json, name: str) -> Schedule:
-    """Of a flow as schema/plan.schema.json has it, whose members are the ranks: loops, phases and messages; what they
-    are packed from and collectives are left out. Raises KeyError or TypeError where it is none."""
+    """Read the schedule of a flow (schema/plan.schema.json), whose members are the ranks: loops, phases and messages;
+    what they are packed from and collectives are left out. Raises KeyError or TypeError where it is none.
+    """
     loops = tuple(_loop(loop) for loop in flow["schedule"]["loops"])
     return Schedule(name, len(flow["members"]), loops)
 

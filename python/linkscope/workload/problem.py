@@ -19,7 +19,7 @@ _WORD = (1 << 64) - 1
 
 @dataclass(frozen=True)
 class RoundPlan:
-    """What part of a cycle's particles each round sends, and in how many passes over the rank's particles.
+    """Set the share of a cycle's particles that each round sends, and its passes over the rank's particles.
 
     ``shares``: of the first rounds; every later one has that before it times a factor, at first ``decay``, which is
     multiplied by ``steepening`` each time. ``first_passes``: of round 0; a later round has one for each ``quantum`` of
@@ -37,7 +37,7 @@ class RoundPlan:
     seed: int
 
     def all_shares(self) -> list[float]:
-        """Of all rounds, together 1."""
+        """Return the shares of all rounds; their sum is 1."""
         found = [*self.shares]
         factor = self.decay
         while found[-1] > _NEGLIGIBLE:
@@ -50,7 +50,7 @@ class RoundPlan:
         return self.first_passes if number == 0 else max(1, round(share / self.quantum))
 
     def weights(self, face: int, number: int, passes: int) -> list[float]:
-        """Of the passes of round ``number`` across one face."""
+        """Return the weights of the passes of round ``number`` across one face."""
         if passes == 1:
             return [1.0]
         draws = islice(self.draws(face, number), 1, passes + 1)

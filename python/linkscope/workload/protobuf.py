@@ -45,12 +45,12 @@ def wire_fields(message: bytes) -> Iterator[tuple[int, int | bytes]]:
 
 
 def signed(value: int) -> int:
-    """Of a number of 64 bits."""
+    """Return the signed value of a number of 64 bits."""
     return value - (1 << 64) if value >> 63 else value
 
 
 def _varint(data: bytes, at: int) -> tuple[int, int]:
-    """Its value, of at most 64 bits, and where the next thing begins."""
+    """Return the value, of at most 64 bits, and the offset behind it."""
     value = 0
     for index in range(10):
         if at + index >= len(data):

@@ -22,7 +22,7 @@ class Message:
 
 @dataclass(frozen=True)
 class Halo:
-    """Of a phase whose messages carry the outermost ``depth`` layers of ``fields`` (indices into CellGrid.fields)
+    """Describe a phase whose messages carry the outermost ``depth`` layers of ``fields`` (indices into CellGrid.fields)
     across the sides between neighbours along ``axis``, x or y."""
 
     fields: tuple[int, ...]
@@ -67,7 +67,7 @@ class Phase:
         return tuple((one.source, one.destination) for one in self.messages)
 
     def to_plan(self) -> Json:
-        """As schema/plan.schema.json has a phase."""
+        """Return the phase as schema/plan.schema.json has it."""
         phase: Json = {
             "name": self.name,
             "messages": [[one.source, one.destination, one.size] for one in self.messages],
@@ -123,7 +123,7 @@ class CellGrid:
 
 @dataclass(frozen=True)
 class Particles:
-    """By rank how many particles it begins with, and from which ranks it expects some; ``batch``: the most of a
+    """Hold the particles that each rank begins with, and the ranks it expects some from; ``batch``: the most of a
     message. A message of n particles has 8 + 136 n bytes."""
 
     stock: tuple[int, ...]
@@ -150,12 +150,12 @@ class Schedule:
 
     @cached_property
     def phases(self) -> tuple[Phase, ...]:
-        """Of all loops, each once; their repeats say how often they take place."""
+        """Return the phases of all loops, each once; their repeats say how often they take place."""
         return tuple(phase for loop in self.loops for phase in loop.phases)
 
     @cached_property
     def bytes(self) -> int:
-        """Of all messages."""
+        """Return the bytes of all messages."""
         return self.sent().total()
 
     def sent(self) -> Counter[int]:
@@ -167,7 +167,7 @@ class Schedule:
         return self._per_rank(lambda _: 1)
 
     def to_plan(self) -> Json:
-        """As schema/plan.schema.json has the schedule of a flow."""
+        """Return the schedule of a flow as schema/plan.schema.json has it."""
         plan: Json = {"loops": [one.to_plan() for one in self.loops]}
         if self.grid is not None:
             plan["grid"] = self.grid.to_plan()

@@ -31,7 +31,7 @@ KINDS = {
     **{0: ALL_REDUCE, 1: REDUCE, 2: ALL_GATHER, 5: BROADCAST},
     **{6: ALL_TO_ALL, 7: REDUCE_SCATTER, 8: REDUCE_SCATTER},
 }
-"""By CollectiveCommType; its barrier, gather and scatter are left out."""
+"""Collectives by CollectiveCommType, without its barrier, gather and scatter."""
 MOST_LOOKED_AT = 20_000_000
 """Steps, each as often as it waits."""
 _NAMED = re.compile(r"(.*)\.([0-9]{1,4})\.(et|json)(\.gz)?", re.DOTALL)

@@ -57,7 +57,7 @@ class _Comms(msgspec.Struct):
 
 
 class _Link(msgspec.Struct):
-    """What a kernel and the record of its call have in common."""
+    """Hold what a kernel and the record of its call have in common."""
 
     call: int = msgspec.field(name="External id", default=-1)
 
@@ -151,7 +151,9 @@ def _measured(comms: _Comms) -> tuple[str, int] | None:
 
 
 def _ranks(comms: _Comms) -> Sequence[int]:
-    """As the trace lists them; of a large group it has the first one and the stride. Raises msgspec.ValidationError."""
+    """Return the ranks of a group; of a large group the trace has the first and the stride. Raises
+    msgspec.ValidationError.
+    """
     try:
         return msgspec.json.decode(comms.ranks, type=list[Annotated[int, Meta(ge=0, lt=MOST_RANKS)]])
     except RecursionError:

@@ -82,7 +82,7 @@ class _Record(msgspec.Struct):
 
 @dataclass(frozen=True)
 class _Carried:
-    """What records of the same operation have in common. ``peer``: of a send or receive of ``rank``."""
+    """Hold what records of one operation have in common. ``peer``: of a send or receive of ``rank``."""
 
     name: str
     size: int

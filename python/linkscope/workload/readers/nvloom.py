@@ -8,7 +8,7 @@ from linkscope.workload.pattern_text import PatternText, told
 from linkscope.workload.schedule import Message, Phase
 
 DEFAULT_BYTES = 512 << 20
-"""What "default" is where nvloom_cli is not told otherwise (its -b)."""
+"""Bytes of "default", unless nvloom_cli gets -b."""
 _BANDWIDTH, _LATENCY = "bandwidth", "latency"
 
 
