@@ -63,7 +63,7 @@ def default_folder() -> Path:
 
 @dataclass(frozen=True)
 class Turns:
-    """What one side is measured by: its settings, its job and its run file."""
+    """Hold one side's settings, job and run file."""
 
     side: Side
     job: Job
@@ -72,7 +72,7 @@ class Turns:
 
 
 class _AllTurns(Rounds):
-    """What all sides found. A launch shape that one of them has tuned holds for all: two shapes are no setting."""
+    """Merge the rounds of all sides. A launch shape that one side tuned holds for all: sides differ by settings alone."""
 
     def take(self, rows: Iterable[Row]) -> None:
         for row in rows:

@@ -19,7 +19,7 @@ from linkscope.plan.budget import RoundLimits, fit
 from linkscope.statistics.paired import FEWEST_ROUNDS
 
 NO_TIME = "the budget is too short"
-"""Why a case was left out."""
+"""Reason of a case that was left out."""
 _FIRST_SHARE = 0.6
 """Share of the time that the first rounds of all cases are planned to take; the rest narrows differences down."""
 

@@ -42,7 +42,7 @@ _ALGORITHM, _PROTOCOL = "NCCL_ALGO", "NCCL_PROTO"
 
 @dataclass
 class Narrowing:
-    """What was added for the cases of ``request``, and what has still to be looked at."""
+    """Hold what was added for the cases of ``request``, and what has still to be measured."""
 
     request: Request
     added: list[str] = field(default_factory=list)

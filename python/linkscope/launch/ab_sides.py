@@ -26,13 +26,13 @@ XCCL_VARIABLE = "LINKSCOPE_XCCL"
 _MPI, TORCH = "mpi", "torch"
 _VARIABLES = {"nccl": XCCL_VARIABLE, "rccl": XCCL_VARIABLE, _MPI: MPI_VARIABLE, TORCH: PROGRAM_VARIABLE}
 _LOADED = {"nccl": "nccl library", "rccl": "rccl library", _MPI: "MPI library"}
-"""By kind of library, the name under which an engine says which file it has loaded (versions of its description)."""
+"""Key of an engine's versions that names the loaded file, by kind of library."""
 _OWN = ("LINKSCOPE_CONTROL", "LINKSCOPE_TOKEN", "LINKSCOPE_RANK", "LINKSCOPE_KNOWN_HOSTS", "LINKSCOPE_ENGINE_DIR")
 """Variables that linkscope itself sets, or reads."""
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _PRELOAD = "LD_PRELOAD"
 _IGNORED = "cannot be preloaded"
-"""What the loader of glibc says of a file in LD_PRELOAD that it leaves out."""
+"""Words of glibc's loader about a file in LD_PRELOAD that it leaves out."""
 _PACKAGE = Path(__file__).resolve().parents[1]
 
 

@@ -1,4 +1,4 @@
-"""What visits took here before: learnt from every run, so that a budget can be kept by the next."""
+"""Costs of earlier visits: every run adds to them, so that the next can keep a budget."""
 
 from __future__ import annotations
 

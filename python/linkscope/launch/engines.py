@@ -27,7 +27,7 @@ Variables = tuple[tuple[str, str], ...]
 ENGINES = ("cuda", "hip", "host")
 """In order of preference."""
 NO_DESCRIPTION: Json = {"devices": [], "methods": [], "memories": []}
-"""What stands in for an engine's description where there is no engine."""
+"""Description where there is no engine."""
 DIRECTORY_VARIABLE = "LINKSCOPE_ENGINE_DIR"
 PYTHON_VARIABLE = "LINKSCOPE_PYTHON"
 """Folders in whose lib/ this Python's packages are, joined by colons: engines look there for libraries (NCCL, MPI)."""
@@ -52,12 +52,12 @@ class Engine:
 
     @property
     def command(self) -> tuple[str, ...]:
-        """Return what starts it, before what it shall do; nothing starts a machine model."""
+        """Return the command that starts it, without its task; empty for a machine model."""
         return () if self.path is None else (str(self.path),)
 
     @property
     def backend(self) -> str:
-        """As rows name it: host, cuda, hip or modelled."""
+        """Return the backend as rows name it: host, cuda, hip or modelled."""
         return str(self.description["backend"])
 
     @property
@@ -131,14 +131,14 @@ def choose_engine(wanted: str | None = None, variables: Variables = ()) -> Engin
 
 
 def machine_description() -> Json:
-    """What the chosen engine says of this machine; of nothing where none is built, so that the topology can still be
-    read from the system. Raises LinkscopeError where there are engines and none answers.
+    """Return the chosen engine's description of this machine. Where no engine is built it is empty: the topology is
+    then read from the system. Raises LinkscopeError where there are engines and none answers.
     """
     return choose_engine().description if find_engines() else NO_DESCRIPTION
 
 
 def modelling_engine() -> Engine:
-    """What stands in for an engine where a machine model is played (linkscope/modelled); no engine need be built."""
+    """Return the stand-in for an engine where a machine model is played (linkscope/modelled)."""
     return Engine(BACKEND, None, modelled_description())
 
 

@@ -13,7 +13,7 @@ CauseKind = Literal["failed", "late", "gone", "out-of-step", "disagrees", "hung"
 
 @dataclass(frozen=True)
 class Cause:
-    """Of what a record tells: ``how`` the ``ranks`` kept the others from going on, and that in ``words``
+    """State ``how`` the ``ranks`` kept the others from going on, and the same in ``words``
     (schema/result.schema.json).
     """
 
@@ -30,7 +30,7 @@ class Cause:
 
 @dataclass(frozen=True)
 class Explanation:
-    """What is told of an end: words, and causes among them. ``teller``: the rank that it begins with, which tells of
+    """Explain an end by words, and causes among them. ``teller``: the rank that the words begin with, which tells of
     itself.
     """
 
@@ -54,7 +54,7 @@ class Explanation:
 
     @property
     def fields(self) -> Json:
-        """Of a failed row: the ``reason``, and ``causes`` where there are any (schema/result.schema.json)."""
+        """Return the fields of a failed row: ``reason``, and ``causes`` if any (schema/result.schema.json)."""
         first = {(cause.how, cause.ranks): cause for cause in reversed(self.causes)}  # told twice: once in the data
         causes = [
             {"how": cause.how, "ranks": list(cause.ranks), "words": cause.words}
@@ -79,7 +79,7 @@ class Explanation:
         )
 
     def begins_with(self, failures: set[int], firsts: set[int]) -> bool:
-        """Whether that is one who failed: of ``failures`` where it tells of itself or all have agreed on it, of their
+        """Return whether the teller failed: is in ``failures`` where it tells of itself or all have agreed, in their
         ``firsts`` where what came of it is told behind.
         """
         if self.teller is not None:
@@ -91,7 +91,7 @@ class Explanation:
 
 
 def explained(how: CauseKind, ranks: Sequence[int], words: str) -> Explanation:
-    """By one cause."""
+    """Explain an end by one cause."""
     return Explanation(((Cause(how, tuple(ranks), words),),))
 
 

@@ -33,8 +33,8 @@ _PLANNED = 0.8
 
 @dataclass(frozen=True)
 class Fitting:
-    """What was decided. ``cases``: with their limits, and those skipped that are left out. ``deadline``: when a budget
-    is used up, by the monotonic clock. ``notes``: what a user should know of it.
+    """Hold what was decided. ``cases``: with their limits, and those skipped that are left out. ``deadline``: when a
+    budget is used up, by the monotonic clock. ``notes``: what a user should know of it.
     """
 
     cases: tuple[PlannedCase, ...]
@@ -61,7 +61,8 @@ def fitted_to(
     rounds: RoundLimits,
     known: Costs,
 ) -> Fitting:
-    """Return what can be done until ``end`` (monotonic clock), when the ``budget`` is used up, all else included.
+    """Fit the cases to what can be done until ``end`` (monotonic clock), when the ``budget`` is used up, all else
+    included.
 
     Raises LinkscopeError where that is nothing.
     """

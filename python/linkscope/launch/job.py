@@ -54,7 +54,7 @@ Json = dict[str, Any]
 @typed_fields
 @dataclass(frozen=True)
 class Request:
-    """What the user asked for, in the command line's own words. None: the default.
+    """Hold a user's request in the words of the command line. None: the default.
 
     ``suites``: names, or paths of suite files. ``machine``: a machine model, modelled. ``engine``: cuda, hip, host.
     ``keyword``: a word that the cases must have.
@@ -132,11 +132,11 @@ class Job:
     deadline: float = math.inf
     """When a budget is used up, by the monotonic clock."""
     noise: Json = field(default_factory=dict)
-    """What calibration found on this node, as a run file's header has it; empty where there was none."""
+    """Noise by calibration of this node, as in a run file's header; empty where there was none."""
     notes: tuple[str, ...] = ()
-    """What a user should know before it starts."""
+    """Notes for the user before the run starts."""
     crowd: float = 1.0
-    """How many want each CPU of the machine, when the job was made."""
+    """Processes that wanted each CPU of the machine when the job was made."""
     found: MachineState | None = None
     """The machine when the job was made; None for a machine model."""
 
@@ -146,7 +146,7 @@ class Job:
 
     @property
     def backend(self) -> str:
-        """As rows name it: host, cuda, hip or modelled."""
+        """Return the backend as rows name it: host, cuda, hip or modelled."""
         return self.engine.backend
 
     def plan(self, cases: Sequence[PlannedCase], tuned: Json | None = None) -> Json:
@@ -225,7 +225,7 @@ def _size_notes(request: Request, cases: Sequence[PlannedCase]) -> list[str]:
 
 
 def _suite_notes(suites: Sequence[Suite], cases: Sequence[PlannedCase], node: Node) -> list[str]:
-    """Of suites that were named beside others and have no case here."""
+    """Name suites that were requested beside others and have no case here."""
     had = {one.case["suite"] for one in cases}
     lacking = [suite for suite in suites if suite.name not in had and suite.rows] if had else []
     of_gpus = {suite.name for suite in lacking if not node.of_kind("gpu") and all(row.needs_gpu for row in suite.rows)}

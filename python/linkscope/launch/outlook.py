@@ -35,12 +35,12 @@ EXAMPLE = "h200x4"
 KEPT_EXAMPLES = SUITES / "extents.json"
 """Cases and seconds of each packaged suite on ``EXAMPLE``."""
 PLAIN = Request()
-"""As `linkscope run NAME` asks, but for the suite."""
+"""The request of `linkscope run NAME`, without the suite."""
 
 
 @dataclass(frozen=True)
 class SuiteEstimate:
-    """What a suite comes to on a machine: cases that would be tried, and the seconds they roughly take.
+    """Estimate a suite on a machine: cases that would be tried, and the seconds they roughly take.
 
     ``problem`` says why there is none to try, where there is none. ``lacks_gpus``: because there are no GPUs.
     ``elsewhere``: there is none, and on a node with GPUs there may be.
@@ -84,8 +84,9 @@ def computed_example(name: str) -> SuiteEstimate:
 
 
 def measured_outlook(request: Request) -> SuiteEstimate:
-    """What a request to a machine model comes to, at most, where a node like it is measured on which everything that
-    its suites name is installed: by estimates alone. Raises LinkscopeError for whatever is wrong in it."""
+    """Estimate the most that a request to a machine model takes on a node like it with everything installed. Raises
+    LinkscopeError for whatever is wrong in it.
+    """
     node = replace(load_machine(str(request.machine)), modelled=False)
     workload = request.workload
     suites = [load_suite(name) for name in request.suites] if workload is None else [workload.suite()]

@@ -11,7 +11,7 @@ PRIOR_S = 1.0
 
 
 class Pace:
-    """Of a run whose visits of a case shall take ``expected`` seconds, by id, ``starts_s`` more in each round.
+    """Follow a run whose visits of a case shall take ``expected`` seconds, by id, ``starts_s`` more in each round.
 
     ``alike``: the test of each case; its cases are slower or faster than expected by about the same factor.
     ``began``, ``deadline``: when the run began, and when it ends in any case; on the clock, in seconds, of the caller's
@@ -76,12 +76,12 @@ class Pace:
         return (visits + max(self._rounds, 0) * self._starts_s) * self._beside(now)
 
     def _beside(self, now: float) -> float:
-        """By how much a run takes longer than its visits and starts: what else is done meanwhile."""
+        """Return the factor of a run's time over its visits and starts."""
         known_s = self._taken[""] + self._starts_done_s
         return max((now - self._began + PRIOR_S) / (known_s + PRIOR_S), 1.0) if self._done[""] else 1.0
 
     def _factor(self, kind: str) -> float:
-        """By how much the visits of a test take longer than expected; of one without visits, all of them."""
+        """Return the factor of a test's visits over their expected time; of all visits where it has none."""
         everywhere = (self._taken[""] + PRIOR_S) / (self._done[""] + PRIOR_S)
         if kind not in self._done:
             return everywhere

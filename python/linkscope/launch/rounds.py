@@ -25,7 +25,7 @@ Json = dict[str, Any]
 
 @dataclass
 class Rounds:
-    """What is left of a run whose ``cases`` shall be known to ``precision``; ``take`` tells it of each row."""
+    """Track the rest of a run whose ``cases`` shall be known to ``precision``; ``take`` tells it of each row."""
 
     cases: Sequence[PlannedCase]
     limits: RoundLimits
@@ -34,12 +34,12 @@ class Rounds:
     deadline: float = math.inf
     """After which no round begins, by the monotonic clock."""
     start_s: float = 0.0
-    """What the start of a round's processes takes."""
+    """Seconds that the start of a round's processes takes."""
     costs: Costs = field(default_factory=Costs)
     _rows: defaultdict[str, dict[int, Row]] = field(default_factory=lambda: defaultdict(dict))
     _settled: set[str] = field(default_factory=set)
     _known: dict[str, tuple[int, Row | None]] = field(default_factory=dict)
-    """By case, what so many replicates made."""
+    """Folded row and its number of replicates, by case."""
 
     def take(self, rows: Iterable[Row]) -> None:
         """Knows that these have been measured, in this run or before it was interrupted."""
@@ -80,8 +80,8 @@ class Rounds:
         return number < self.limits.least or self._worth_more(case)
 
     def _worth_more(self, case: PlannedCase) -> bool:
-        """Whether further rounds may bring its interval to what is asked, or its figure is unknown without them; with a
-        budget, whether it is wider at all."""
+        """Return whether further rounds may narrow its interval to the requested width, or its figure needs them. With
+        a budget, whether it is wider at all."""
         margin = self._margin(case)
         known = sum(row.status == "ok" for row in self._rows[case.id].values())
         if known < 2 or not math.isinf(self.deadline):
@@ -90,7 +90,7 @@ class Rounds:
         return margin > self.precision and (within_reach or self._unknown(case))
 
     def _margin(self, case: PlannedCase) -> float:
-        """Of its figure so far; unknown of one replicate."""
+        """Return the margin of its figure so far; unknown with one replicate."""
         found = self._folded(case)
         return math.inf if found is None else found.margin
 
@@ -99,7 +99,7 @@ class Rounds:
         return found is not None and found.watched is not None and found.watched.unknown
 
     def _folded(self, case: PlannedCase) -> Row | None:
-        """Its replicates so far as one; None of fewer than two."""
+        """Return its replicates so far as one row; None with fewer than two."""
         rows = self._rows[case.id]
         if sum(row.status == "ok" for row in rows.values()) < 2:
             return None
@@ -125,7 +125,7 @@ class Rounds:
         return sum(row.elapsed_s for row in rows) / len(rows) if rows else 0.0
 
     def tuned(self, cases: Iterable[PlannedCase]) -> Json:
-        """By tuning group, the launch shapes that earlier visits of ``cases`` found best."""
+        """Return the launch shapes that earlier visits of ``cases`` found best, by tuning group."""
         found: Json = {}
         for case in cases:
             for _, row in sorted(self._rows[case.id].items(), reverse=True):
@@ -147,5 +147,5 @@ class Rounds:
 
 
 def _width(replicates: int) -> float:
-    """Of Student's interval of so many replicates, in their standard deviations."""
+    """Return the width of Student's interval of so many replicates, in their standard deviations."""
     return t975(replicates - 1) / math.sqrt(replicates)

@@ -204,7 +204,7 @@ _SILENT_TIMES = 5.0
 
 @dataclass(frozen=True)
 class RunUnderWay:
-    """What a run measures goes to its file first, then to its rounds and its listener."""
+    """Pass results on: first to the file, then to the rounds and the listener."""
 
     job: Job
     rounds: Rounds

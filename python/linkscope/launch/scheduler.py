@@ -34,7 +34,7 @@ Json = dict[str, Any]
 
 _OWN_PREFIX = "LINKSCOPE_"
 _PYTHON_FINDS = ("PYTHONPATH", "VIRTUAL_ENV", "CONDA_PREFIX", "MPI4PY_LIBMPI")
-"""By these Python finds linkscope, engines the libraries that Python's packages hold, and mpi4py its MPI."""
+"""Variables by which Python finds linkscope, engines find libraries of Python packages, and mpi4py its MPI."""
 
 
 @dataclass
@@ -62,8 +62,8 @@ class JobScheduler:
         return sorted(groups, key=lambda group: not (self.leader and group.processes == self.leader.place.size))
 
     def obstacle(self, group: CaseGroup) -> str | None:
-        """Why nobody can carry the group out; its cases are skipped then. Raises LinkscopeError where the user asked
-        for a launcher that cannot be had.
+        """Return why nothing can carry the group out; its cases are skipped then. Raises LinkscopeError where the user
+        named a launcher that is missing.
         """
         if group.kind is None:
             return None
@@ -135,8 +135,8 @@ class JobScheduler:
         return {rank: one.cpus for rank, one in bound.items()}
 
     def _bindings(self, launcher: Launcher, plan: Json, host: str, hellos: Sequence[Hello]) -> tuple[Binding, ...]:
-        """Of the processes of a host, which is taken to be like this one where nobody has looked at it. Those that were
-        started on different CPUs have been bound already.
+        """Return the bindings of a host's processes. A host that was not surveyed is taken to be like this one.
+        Processes that were started on different CPUs are bound already.
         """
         there = self._surveys.get(host)
         node, cores = (there.node, there.cores) if there else (self.job.node, self._cores)

@@ -31,7 +31,7 @@ MOST_BAD_STARTS = 3
 
 @dataclass
 class CaseEvents:
-    """What the supervisor tells while it works, and how it is told to stop."""
+    """Receive what the supervisor reports, and tell it to stop."""
 
     on_row: Callable[[Json], None]
     on_start: Callable[[str], None] = lambda case_id: None
@@ -41,7 +41,7 @@ class CaseEvents:
 
 
 class Refusal(Enum):
-    """What it means when an engine refuses to begin."""
+    """Name the meaning of an engine's refusal to begin."""
 
     ENDS_RUN = "the plan itself is wrong"
     FAILS_CASES = "what these cases alone are started with may be what it refuses"

@@ -54,8 +54,8 @@ class WorkloadRequest:
     order: str | None = None
 
     def suite(self) -> Suite:
-        """What is run; reads a pattern's file. Raises LinkscopeError for the first wrong word, and where the file is no
-        pattern."""
+        """Return the suite that is run; reads a pattern's file. Raises LinkscopeError for the first wrong word, and
+        where the file is no pattern."""
         if self.application not in APPLICATIONS:
             raise unknown("application", self.application, APPLICATIONS)
         own = _OPTIONS[self.application]

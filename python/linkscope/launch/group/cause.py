@@ -15,14 +15,14 @@ Json = dict[str, Any]
 _REFUSED, _LOST = 2, 3
 """Exit codes of an engine that is given what it cannot work on, and of one that cannot go on (engine/run/main.cpp)."""
 _DYING_S = 1.0
-"""How long the kernel may take to close what a killed process held, the latest opened first: the connections to others,
-what a driver has to tear down, and at last the one to the supervisor.
+"""Longest time that the kernel takes to close what a killed process held, the latest opened first: the connections to
+others, what a driver has to tear down, and at last the one to the supervisor.
 """
 
 
 @dataclass(frozen=True)
 class ExitCause:
-    """How a process ended: by its status (None: unknown), and by its own words, where it left any."""
+    """Describe how a process ended: by its status (None: unknown), and by its own words, if any."""
 
     process: RankProcess
     ending: ExitStatus | None
@@ -44,7 +44,7 @@ class ExitCause:
 
     @property
     def complaint_causes(self) -> tuple[Cause, ...]:
-        """By its own words."""
+        """Return the causes that its own words name."""
         return Cause.of(self._complaint)
 
     @property

@@ -31,7 +31,7 @@ _MOST_STRANGERS = 256
 
 @dataclass(frozen=True)
 class Hello:
-    """How a process introduced itself. ``address``: where its connection comes from; ``root_port``: rank 0's; ``cpus``:
+    """Introduce a process. ``address``: where its connection comes from; ``root_port``: rank 0's; ``cpus``:
     those that it was started on, where it says so.
     """
 

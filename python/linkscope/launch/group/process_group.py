@@ -44,14 +44,14 @@ _POLL_S = 0.1
 _FIRST_POLL_S = 0.01
 """Until the first case has ended: processes that set themselves up make what a killed one leaves."""
 _GRACE_S = 5.0
-"""How long what is left of a group that lost one may take to say so: they find out by themselves."""
+"""Seconds that the rest of a group has to report a lost process; they find out by themselves."""
 _HOLD_S = 2.0
-"""How long a failed row waits for a sign of whether its process lives on."""
+"""Seconds that a failed row waits for a sign of whether its process lives on."""
 
 
 @dataclass
 class PlanWork:
-    """What a group is to do: the ``plan`` itself (schema/plan.schema.json), and for how many seconds one process may
+    """Give a group its work: the ``plan`` itself (schema/plan.schema.json), and for how many seconds one process may
     keep the others waiting.
     """
 
@@ -61,7 +61,7 @@ class PlanWork:
 
 @dataclass
 class GroupSpec:
-    """How a group is started: by which ``launcher``, and what (the command of an ``engine``).
+    """Describe the start of a group: by which ``launcher``, and what (the command of an ``engine``).
 
     ``command`` is what the launcher starts instead, which becomes the engine. ``cpus``: by rank, of processes that are
     started on this host. ``on_surveyed`` is told of each host that is looked at, ``on_joined`` of all processes once
@@ -312,8 +312,8 @@ class ProcessGroup:
             self._held = None
 
     def _finished(self) -> bool:
-        """Whether rank 0 is done and the others are, or have had the time: one that is left alone before it has said so
-        takes its supervisor for gone.
+        """Return whether rank 0 is done and the others are, or have had the time. A process that is left alone before
+        it has reported takes its supervisor for gone.
         """
         if not self._begun or not self._ranks[0].done:
             return False
@@ -327,7 +327,7 @@ class ProcessGroup:
             self._lost_since = time.monotonic()
 
     def _heard_all(self) -> bool:
-        """Whether nothing more is to come from a group that lost a process: one that is stopped does not leave."""
+        """Return whether a group that lost a process will send nothing more; a stopped process does not leave."""
         nobody_leaves = all(process.left is not None or process.is_stopped() for process in self._ranks.values())
         return nobody_leaves or time.monotonic() > self._shutdown.cut((self._lost_since or 0.0) + _GRACE_S)
 

@@ -21,8 +21,8 @@ _STATES = {_STOPPED: "it is stopped", "t": "it is being traced", "D": "it is stu
 
 @dataclass(frozen=True)
 class StepFailure:
-    """Why a process could not do its part of a step of the case under way, in which others may be waiting for it; since
-    when that is known, by time.monotonic().
+    """Say why a process could not do its part of a step of the case, in which others may wait for it, and since when
+    that is known, by time.monotonic().
     """
 
     reason: str
@@ -49,7 +49,7 @@ class RankProcess:
 
     @staticmethod
     def of(hello: Hello, engine: Sequence[str]) -> RankProcess:
-        """Of the process that said ``hello`` and should be running that ``engine``."""
+        """Return the process that said ``hello`` and should be running that ``engine``."""
         return RankProcess(hello, _hold(hello, engine))
 
     @property

@@ -1,1 +1,1 @@
-"""How the processes of a run come to life: one file a launcher."""
+"""Launchers: start the processes of a run; one file each."""

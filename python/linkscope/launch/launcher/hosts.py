@@ -15,10 +15,10 @@ from linkscope.errors import LinkscopeError
 
 _PART = re.compile(r"(?:\[[^]]*\]|[^,\[])+")
 MOST_HOSTS = 100_000
-"""Of a list; a range may stand for more than memory holds."""
+"""Hosts of a list; a range may stand for more than memory holds."""
 _RANGES = re.compile(r"\[([^]]*)\]")
 _SLOTS = re.compile(r"(?:^\S+?:|(?<![\w-])slots\s*=\s*)(\d{1,6})\b")
-"""Of a host in a list or a hostfile: "node1:4", "node1 slots=4"."""
+"""The slots of a host in a list or a hostfile: "node1:4", "node1 slots=4"."""
 
 
 @dataclass(frozen=True)
@@ -41,7 +41,7 @@ def named_hosts(listed: str | None, file: str | None = None) -> tuple[str, ...]:
 
 
 def size_of_listed(listed: str | None, file: str | None = None) -> JobSize:
-    """Of what ``named_hosts`` takes. It has slots where each host says how many, or is named as often."""
+    """Return the size of what ``named_hosts`` takes. It has slots where each host gives a number, or is repeated."""
     listed_parts = _PART.findall(listed or "") if file is None else _lines(file)
     parts = [part for text in listed_parts if (part := text.strip())]
     said = [int(found[1]) if (found := _SLOTS.search(part)) else 0 for part in parts]
@@ -53,7 +53,7 @@ def size_of_listed(listed: str | None, file: str | None = None) -> JobSize:
 
 
 def size_of_job(environment: Mapping[str, str]) -> JobSize:
-    """Of the job of a batch system that this process is in: Slurm's tasks, a line of PBS's or LSF's file for each."""
+    """Return the size of this process's batch job: Slurm's tasks, or the lines of PBS's or LSF's file."""
     if "SLURM_JOB_ID" in environment:
         hosts, tasks = (environment.get(name, "") for name in ("SLURM_JOB_NUM_NODES", "SLURM_NTASKS"))
         return JobSize(max(whole(hosts), 1), whole(tasks))

@@ -38,7 +38,7 @@ from linkscope.machine.files import LiveFiles
 Json = dict[str, Any]
 
 FOLLOW_TIMEOUT_S = 300.0
-"""How long the others wait for rank 0, which first looks at the machine and plans."""
+"""Seconds that the others wait for rank 0, which first examines the machine and plans."""
 _BETWEEN_CALLS_S = 24 * 3600.0
 """The same once they have come; where rank 0 dies, their launcher ends them."""
 _POLL_S = 0.05
@@ -99,8 +99,8 @@ def shares_host(environment: Mapping[str, str] = os.environ) -> bool:
 
 
 def job_size(environment: Mapping[str, str] = os.environ) -> JobSize | None:
-    """Of the ranks that this process is one of; None where it is none. On how many hosts they are Slurm says; else that
-    is as if each had as many as this one."""
+    """Return the number of ranks of this process's job, and of hosts; None outside of a job. Slurm gives the hosts;
+    elsewhere each host is taken to have as many ranks as this one."""
     own, words = place(environment), _spoken(environment)
     if own is None or words is None:
         return None
@@ -152,8 +152,8 @@ class JobRendezvous:
         self.path.unlink(missing_ok=True)
 
     def attend(self, timeout_s: float, known: Json | None = None) -> Json:
-        """What rank 0 announced and listens for; not what is ``known`` already. Raises LinkscopeError where there is
-        nothing in time.
+        """Return what rank 0 announced and listens for, unless it is ``known`` already. Raises LinkscopeError where
+        nothing comes in time.
         """
         deadline = time.monotonic() + timeout_s
         while time.monotonic() < deadline:

@@ -34,7 +34,7 @@ _NO_SLURM = "run inside a job of `salloc` or `sbatch`, or leave --launcher out"
 
 @dataclass(frozen=True)
 class LaunchOptions:
-    """What the user asked for, in the command line's own words. None: as the cases need it.
+    """Hold the user's launch options in the words of the command line. None: as the cases need it.
 
     ``launcher``: one of LAUNCHERS. ``command``: the launcher's path and whatever else it shall be told.
     ``hosts``, ``hostfile``: as the launcher spells them. ``interface``: the address of this host that others report to.
@@ -100,8 +100,8 @@ class LaunchOptions:
         return inside.job_size(environment) or size_of_job(environment)
 
     def variables(self, environment: Mapping[str, str] = os.environ) -> dict[str, str]:
-        """What engines must find in ``environment`` besides: the settings, and the MPI of the mpiexec that was asked
-        for."""
+        """Return the variables that engines need beside ``environment``: the settings, and the MPI of the requested
+        mpiexec."""
         found = dict(self.settings)
         asked = environment.get(MPI_VARIABLE) or found.get(MPI_VARIABLE)
         if not self.words or "srun" in (self.launcher, Path(self.words[0]).name) or asked:

@@ -14,7 +14,7 @@ RANK_VARIABLE = "LINKSCOPE_RANK"
 
 @dataclass(frozen=True)
 class LaunchSpec:
-    """What is to be started: ``engine`` (its command) with the argument join, so many times.
+    """Describe what is started: ``engine`` (its command) with the argument join, so many times.
 
     ``environment``: the whole of it; ``exported``: names in it that every host must see. ``cpus``: by rank, for
     launchers that start the processes themselves. ``folder``: for what they print.
@@ -34,7 +34,7 @@ class LaunchSpec:
 
 @dataclass(frozen=True)
 class ExitStatus:
-    """How a process ended: its exit code, or minus the signal that killed it, and its last words."""
+    """Hold a process's exit code, or minus the signal that killed it, and its last words."""
 
     status: int
     words: str = ""
@@ -84,8 +84,8 @@ class Launcher(Protocol):
     def binds(self) -> bool: ...
 
     def spread(self, processes: int) -> tuple[str, ...]:
-        """What it is told so that each host which the user has named gets one of so many processes. Empty where the
-        hosts are not as many, where there is one alone, and where its own words place them already.
+        """Return the arguments that give each host named by the user one of so many processes. Empty where the numbers
+        differ, where there is one host, and where the user's arguments place the processes.
         """
 
     def start(self, launch_spec: LaunchSpec) -> StartedProcesses:

@@ -15,7 +15,7 @@ from linkscope.launch.launcher.launcher import ExitStatus
 from linkscope.launch.process.child import Child, ShutdownDeadline
 
 _CLOSE_S = 5.0
-"""How long a launcher may take to end its processes before it is killed."""
+"""Seconds that a launcher has to end its processes before it is killed."""
 _VERSION_S = 30.0
 _MOST_WORDS = 300
 _BOX = r"^[-=]{8,}\s*$"

@@ -19,7 +19,7 @@ from linkscope.launch.launcher.launcher_processes import LauncherProcesses, vers
 from linkscope.launch.process.child import Child
 
 ONE_MPI = "name that MPI's own mpiexec by --launcher-command, or the other MPI's library by LINKSCOPE_MPI"
-"""What to do where the two are of different MPIs."""
+"""Advice where mpiexec and library are of different MPIs."""
 _ABI_LIBRARIES = ("libmpi_abi.so.1", "libmpi_abi.so.0", "libmpi_abi.so")
 _AS_ROOT = ("OMPI_ALLOW_RUN_AS_ROOT", "PRTE_ALLOW_RUN_AS_ROOT")
 
@@ -102,7 +102,7 @@ def library_of(mpiexec: str) -> Path | None:
 
 @dataclass(frozen=True)
 class _Dialect:
-    """How one family of mpiexec is spoken to, and how it tells of a process that ended badly (text on one line).
+    """Hold a family's options of mpiexec, and its words for a process that ended badly (text on one line).
 
     ``name``: of the family, whose ``libraries`` have such words in their version text, and whose mpiexec has ``sign``
     in its own. ``spread``: what puts one process on each host; ``placing``: words that say where processes go.
@@ -122,7 +122,7 @@ class _Dialect:
     anonymous: tuple[re.Pattern[str], ...] = ()
 
     def options(self, launch_spec: LaunchSpec, hosts: Sequence[str] = ()) -> list[str]:
-        """What it is told of an order; ``hosts``: those that are named, whose slots say how many each of them takes."""
+        """Return the arguments for an order; ``hosts``: those that are named; their slots bound their processes."""
         crowded = self.oversubscribe if not hosts and launch_spec.processes > len(usable_cores()) else ()
         exported = [word for name in launch_spec.exported for word in (self.export, name)] if self.export else []
         return [*self.bind, *crowded, *[word for word in exported if word is not None]]

@@ -8,12 +8,12 @@ import time
 from collections.abc import Sequence
 
 MOST_LOOKED_UP = 16
-"""Of a long list the first: they are of one kind."""
+"""Hosts of a long list that are looked up; they are of one kind."""
 PATIENCE_S = 1.0
 
 
 def unresolved(hosts: Sequence[str], patience_s: float = PATIENCE_S) -> list[str]:
-    """Those of the first ``hosts`` that this host finds no address for; not those of which no answer comes in time."""
+    """Return those of the first ``hosts`` that have no address here, without those whose answer is late."""
     absent: set[str] = set()
 
     def look_up(host: str) -> None:

@@ -88,15 +88,13 @@ def cpus_of_job(environment: Mapping[str, str]) -> int | None:
 
 
 def is_only_host(environment: Mapping[str, str]) -> bool:
-    """Whether this process runs on the one host of a job. Where that was asked for from elsewhere (salloc), the host it
-    was asked for from is none of the job's.
-    """
+    """Return whether this process runs on the one host of a job. The host where salloc was called is not the job's."""
     here = (environment.get("SLURMD_NODENAME"), platform.node().split(".")[0])
     return environment.get("SLURM_JOB_NUM_NODES") == "1" and environment.get("SLURM_JOB_NODELIST") in here
 
 
 def unreachable(environment: Mapping[str, str]) -> str | None:
-    """Why srun can get no job, in Slurm's words; None inside of one, and where Slurm answers or cannot be asked."""
+    """Return why srun can get no job, in Slurm's words; None inside a job, and where Slurm answers or is absent."""
     answer = None if "SLURM_JOB_ID" in environment else _config()
     return complaint(answer.stderr) if answer is not None and answer.returncode != 0 else None
 

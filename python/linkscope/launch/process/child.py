@@ -16,11 +16,10 @@ from typing import IO
 from linkscope.errors import LinkscopeError
 
 Urgent = Callable[[], bool]
-"""Whether linkscope has been asked to stop."""
+"""Returns whether linkscope has been asked to stop."""
 
 URGENT_S = 1.0
-"""How long it then waits for what may end by itself, one after another or at once, and as long again for what it
-killed.
+"""Seconds that it then waits for processes to end by themselves, and again for those that it killed.
 """
 _PR_SET_PDEATHSIG = 1
 _END_S = 10.0
@@ -35,8 +34,8 @@ def never() -> bool:
 
 @dataclass
 class ShutdownDeadline:
-    """How waits are cut short once it is ``urgent``: all from the moment in which that was first seen, so that several
-    that follow one another end together.
+    """Cut waits short once it is ``urgent``. All count from the moment when that was first seen, so that several in a
+    row end together.
     """
 
     urgent: Urgent = never
@@ -95,7 +94,7 @@ class Child:
 
     @property
     def stdout(self) -> IO[bytes]:
-        """Its standard output, where that is a pipe."""
+        """Return its standard output, where that is a pipe."""
         assert self._process.stdout is not None
         return self._process.stdout
 
@@ -104,7 +103,7 @@ class Child:
         end_all([self], shutdown)
 
     def status(self) -> int | None:
-        """Its exit code, or minus the signal it died of; None while it runs."""
+        """Return its exit code, or minus the signal it died of; None while it runs."""
         return self._process.poll()
 
     def exit_code(self, shutdown: ShutdownDeadline | None = None) -> int:
@@ -212,7 +211,9 @@ def signal_name(number: int) -> str:
 
 
 def _bound_to(parent: int, cpus: tuple[int, ...], dying: signal.Signals) -> Callable[[], None]:
-    """What a child runs before its program: its CPUs, and to be sent ``dying`` when ``parent`` is gone (prctl(2))."""
+    """Return what a child runs before its program: it sets its CPUs, and the signal ``dying`` for the end of
+    ``parent`` (prctl(2)).
+    """
     libc = ctypes.CDLL(None, use_errno=True)
 
     def bind() -> None:

@@ -40,7 +40,7 @@ class SharedMemory:
         self._next_look = 0.0
 
     def watch(self, pids: Iterable[int]) -> None:
-        """As look, but at once where a segment has come up, until it is known whose it is: for processes that are
+        """Look, and at once where a segment has come up, until it is known whose it is: for processes that are
         setting themselves up, and may be killed right after.
         """
         now = time.monotonic()
@@ -91,7 +91,7 @@ def _note(noted: Path, names: Iterable[str]) -> None:
 
 
 def _mark_of(name: str) -> Mark | None:
-    """Of the segment of that name; None where there is none, or it is another user's."""
+    """Return the mark of a segment; None where there is none, or it is another user's."""
     if "/" in name:
         return None
     try:

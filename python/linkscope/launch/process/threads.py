@@ -1,4 +1,4 @@
-"""What the threads of a process of this host are doing: for the reason of a row whose engine hung."""
+"""Threads: what those of a process on this host do, for the reason of a row whose engine hung."""
 
 from __future__ import annotations
 
