@@ -33,9 +33,9 @@ _KEY = ("id", "place", "figure")
 _FEW_ROWS, _FEW_RULES, _FEW_LOST = 8, 3, 2
 """Lines of a first screen."""
 _OF_ROUNDS = ("run.cut-short", "run.rounds-missing", "run.budget-ended")
-"""What heads say of a run that others may complete."""
+"""Codes of a head about a run that others may complete."""
 _CODES = {LOWER: ("ab.slower", "ab.slower-apart"), HIGHER: ("ab.faster", "ab.faster-apart")}
-"""By verdict: where results share something, and where they do not."""
+"""Codes by verdict: where results share something, and where they do not."""
 _MIXED = {"ab.slower": "ab.mixed", "ab.slower-apart": "ab.mixed-apart"}
 """The headline where some results are slower and others faster."""
 _WORST_FIRST = (Outcome.FAILS, Outcome.UNCLEAR, Outcome.HOLDS)

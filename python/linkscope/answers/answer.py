@@ -18,7 +18,7 @@ from linkscope.messages.finding import Facts, Finding, Level
 
 
 class Outcome(str, Enum):
-    """Whether what was asked for holds. UNTESTED: nothing could be checked; UNCLEAR: intervals leave it open."""
+    """Say whether what was asked for holds. UNTESTED: nothing could be checked; UNCLEAR: intervals leave it open."""
 
     HOLDS = "holds"
     FAILS = "fails"
@@ -32,7 +32,7 @@ class Outcome(str, Enum):
 
 
 class Kind(str, Enum):
-    """How the cells of a column are written (messages/numbers.py). A cell with two numbers is a range."""
+    """Select how the cells of a column are written (messages/numbers.py). A cell with two numbers is a range."""
 
     WORD = "word"
     NAME = "name"
@@ -99,7 +99,7 @@ class Table:
 
 @dataclass(frozen=True, repr=False)
 class Answer(Displayed):
-    """What one question gives of one run or several.
+    """Hold what one question gives of one run or several.
 
     ``outcome``: None where no verdict was asked for. ``headline``: its message has the verdict word. ``findings``:
     errors stand below the headline, warnings before the tables, notes after them. ``details``: findings for --full

@@ -30,7 +30,7 @@ Json = dict[str, Any]
 
 STEPS, PARTICLES = "steps/s", "particles sent/s"
 HEADER_BYTES, PARTICLE_BYTES = 8, 136
-"""Of a message of particles: before them, and of each."""
+"""Bytes of a message before its particles, and of each particle."""
 MOST_METHODS, MOST_PHASES = 6, 4
 """Lines of a first screen."""
 _STAGED = "full"

@@ -51,8 +51,8 @@ _STAGED = ("staging", "full")
 
 @dataclass(frozen=True)
 class Way:
-    """How bytes are moved: what a user chooses. ``memory`` only where that is open, too; ``workload``: whether it is of
-    an application's messages."""
+    """Name a user's choice of how bytes are moved. ``memory`` only where that is open, too; ``workload``: whether it
+    is of an application's messages."""
 
     method: str
     role: str
@@ -70,8 +70,9 @@ class Way:
 
 @dataclass(frozen=True)
 class Task:
-    """What is to be done. ``line``: the columns of LIKENESS and the workload's; ``asked``: parameters that say what is
-    to be done, "recorded=20"; ``memories``: "pinned>device", or ``ANY`` where they are part of the way."""
+    """Name what is to be done. ``line``: the columns of LIKENESS and the workload's; ``asked``: parameters that say
+    what is to be done, "recorded=20"; ``memories``: "pinned>device", or ``ANY`` where they are part of the way.
+    """
 
     line: Line
     asked: tuple[str, ...]

@@ -29,7 +29,7 @@ ALL = "all"
 APART = 0.01
 """Values of disjoint intervals that differ by less mislead nobody."""
 LEAST_COVERED, MOST_DISJOINT = 0.9, 0.02
-"""By which intervals hold from run to run; 95% would be covered, and 0.6% disjoint, of ever so many runs."""
+"""Limits by which intervals hold from run to run; of very many runs 95% are covered and 0.6% disjoint."""
 _HIGH = 0.9
 """Share of a class's cases that vary by no more than what counts for others of the class."""
 _KEY = ("id", "place", "figure")
@@ -40,7 +40,7 @@ Keep = Callable[[NodeNoise], Path | None]
 
 @dataclass(frozen=True, repr=False)
 class Calibration(Displayed):
-    """What `linkscope.calibrate` returns: the noise of the node, and the answer that a screen shows of it."""
+    """Hold the result of `linkscope.calibrate`: the noise of the node, and the answer for a screen."""
 
     noise: NodeNoise
     answer: Answer

@@ -22,7 +22,7 @@ Line = Mapping[str, Any]
 """A checked result."""
 
 FARTHER = 0.08
-"""How much faster a NUMA node must be than the nearest one to be the nearer."""
+"""Margin by which a NUMA node must beat the nearest one to be the nearer."""
 _FABRICS = ("nvlink", "xgmi")
 """Kinds of links over which GPUs always reach each other."""
 _GPU = re.compile(r"gpu:\d+")
@@ -31,7 +31,7 @@ _PCIE = {"": ("explain.check-pcie", "explain.check-slot")}
 
 
 class KnownCause(NamedTuple):
-    """Why results of a GPU are slow. ``finding``: an error whose ``where`` are the devices; equal ones of several GPUs
+    """Explain slow results of a GPU. ``finding``: an error whose ``where`` are the devices; equal ones of several GPUs
     are one cause. ``explains``: which results."""
 
     finding: Finding

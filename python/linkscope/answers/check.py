@@ -34,9 +34,9 @@ MATCHED = (
 )
 """Columns by which results of nodes of one kind are the same thing."""
 LEAST_MARGIN = {"gpu-large": 0.03, "gpu": 0.05, "pinned": 0.05, "waited": 0.25, "flag": 0.25}
-"""By class of results, how far a healthy node may be beyond what good runs showed, at least."""
+"""Least margin of a healthy node beyond what good runs showed, by class of results."""
 OTHERS_MARGIN = 1.0
-"""Of host memory and processes: one run in ten has results of a half."""
+"""Margin of host memory and processes: one run in ten has results of a half."""
 SHOWN = 8
 _IN_OTHER_WORDS = frozenset({"run.failed"})
 """Findings of a run that a check says as errors of its own."""

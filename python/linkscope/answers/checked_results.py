@@ -14,12 +14,12 @@ from linkscope.machine.node import Node
 PEERS_SOURCE = "peers"
 """Source of an expectation that only the run itself gives: a fault of all peers does not show."""
 LATENCY_TOLERANCE = 0.15
-"""How much longer a healthy latency may be: recorded nodes show up to 11% (flags between GPUs, relaxed order)."""
+"""Tolerance of a healthy latency; recorded nodes show up to 11% (flags between GPUs, relaxed order)."""
 PEER_TOLERANCE = {"peer": 0.03, "host": 0.05, "local": 0.04}
-"""How far healthy rates of one node may be apart, by kind: three times what recorded nodes show, and below one NVLink
+"""Greatest difference of healthy rates of one node, by kind: three times what recorded nodes show, and below one NVLink
 of 18 (5.6%)."""
 UNBOUND = 0.15
-"""How far another tool's healthy rates of host paths may be apart: its host memory lies where its thread ran."""
+"""Greatest difference of another tool's healthy host rates; its host memory lies where its thread ran."""
 BEST_PEER = {"peer": 0.9, "host": 0.5, "local": 0.5}
 """Rank, from the worst, of the rate that peers are compared with: one slow GPU of four slows half of all pairs, but one
 host path of four. It is not the very best, which is the luckiest, or no peer (a GPU nearer than the topology says)."""

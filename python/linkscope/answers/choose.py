@@ -29,7 +29,7 @@ from linkscope.statistics.ranges import costs_at, difference
 from linkscope.suites import packaged_suites
 
 _LINES, _WIDTH = 24, 80
-"""Of a first screen."""
+"""Lines and columns of a first screen."""
 _FIXED = 3
 """Lines of it: which run, an empty choice, column headings."""
 _APART = 2.0

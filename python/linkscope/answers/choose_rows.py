@@ -16,7 +16,7 @@ from linkscope.results.noise_class import NoiseClass
 from linkscope.statistics.ranges import Rivals, SizeRange
 
 _WIDTH, _GAPS, _INDENT = 80, 4, "__"
-"""Of a screen, of what stands between three columns, and what stands for the indent below a heading."""
+"""Width of a screen, of the gaps between three columns, and the marks for the indent below a heading."""
 _MOST_NAMES = 26
 """Characters of who is fastest."""
 _MOST_SIZES = 3

@@ -30,12 +30,12 @@ _MEMORIES = frozenset({"source_memory", "destination_memory", "members_memory"})
 _ODD = frozenset({"members", "from", "to", "parameters", "environments"})
 _EVEN = Interval(1.0, 1.0, 1.0)
 _MEMBERS = polars.col("members").str.count_matches(" ") + 1
-"""How many members a collective has."""
+"""The number of members of a collective."""
 
 
 @dataclass(frozen=True)
 class Judgement:
-    """Whether results agree with a claim.
+    """Say whether results agree with a claim.
 
     ``here``: what they say, or why they say nothing. ``off``: the share by which they miss the claim, 0.12 for 12%
     more; None where no number says it. ``value``: of a claim about one number. ``fitted``: the model was given what
@@ -200,7 +200,7 @@ _MISSES: dict[str, Callable[[polars.Expr], polars.Expr]] = {
     "at-least": lambda off: polars.min_horizontal(off, 0.0),
     "at-most": lambda off: polars.max_horizontal(off, 0.0),
 }
-"""By which share a result misses a bound, by relation."""
+"""The share by which a result misses a bound, by relation."""
 
 
 def _outcome(holds: bool) -> Outcome:

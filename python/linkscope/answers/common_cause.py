@@ -42,7 +42,7 @@ _KIND = ("row", "method", "way", "movement", "executor", "path", "members", "pat
 _OF_DEVICES = ("path", "pair", "link", "own", "one-way", "side", "any", "host-path", "host-pair")
 _WIDE = ("transfer", "at-once", "numa", "method", "way", "movement", "memory", "test", "all")
 _RANKS = {name: rank for rank, name in enumerate((*_OF_DEVICES, *(f"{name}-by" for name in _OF_DEVICES), *_WIDE))}
-"""Of two things that explain as much the earlier one is blamed: what is smaller, a device before a method ("-by": a
+"""The earlier of two things that explain as much is blamed: what is smaller, a device before a method ("-by": a
 device with one method alone), a method before a test."""
 _SIDES = {True: ("to-peers", "from-peers", "peers"), False: ("to-host", "from-host", "host")}
 """Parts of a GPU's traffic, by whether it is with other GPUs: out, in, both."""
@@ -50,7 +50,7 @@ _SIDES = {True: ("to-peers", "from-peers", "peers"), False: ("to-host", "from-ho
 
 @dataclass(frozen=True, order=True)
 class Thing:
-    """What results may have in common. ``rank``: of two things that explain as much the lower rank is blamed.
+    """Name what results may have in common. ``rank``: of two things that explain as much the lower rank is blamed.
 
     ``kind``: path, pair, link, gpu, numa, kind (a movement), method, way, memory, test or all. ``scope``: which part of
     a device, such as "peers". ``method``: only transfers by it. ``devices``: for `where` of a finding.

@@ -176,7 +176,7 @@ _CODES = {
     True: ("compare.slower", "compare.slower-by", "compare.slower-apart"),
     False: ("compare.faster", "compare.faster-by", "compare.faster-apart"),
 }
-"""By whether it is slower: blamed on a thing, on a thing by one method, on nothing in common."""
+"""Codes by whether it is slower: with a common thing, a thing by one method, nothing in common."""
 _PARTS = ("compare.part", "compare.part-by", "compare.part-apart")
 
 

@@ -22,7 +22,7 @@ JUDGED = ("expected", "tolerance", "limit", "expected_source", "ratio", "outcome
 
 @dataclass(frozen=True)
 class Expectation:
-    """What the results that ``select`` picks should reach, in their unit.
+    """Bound the results that ``select`` picks, in their unit.
 
     ``relation``: at least, at most or about ``value``; "no worse" is at least of rates and at most of times.
     ``tolerance``: the share by which a result may miss it. ``lenient``: the end of the expected value's own interval

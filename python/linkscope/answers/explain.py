@@ -38,7 +38,7 @@ SHOWN = 3
 
 @dataclass(frozen=True)
 class Explained:
-    """What is found before anything is said.
+    """Hold the checked results of a run.
 
     ``lines``: results with a reference (``known``) or with peers alone (``by_peers``: a fault of all of them does not
     show), in the run's order. ``problems``: the gravest first. ``failed``: why cases failed. ``unclear``: results whose

@@ -27,7 +27,7 @@ _KEPT = (
 )
 _RANGES = ("value", "ratio")
 _SHORT = re.compile(r"[,;(]")
-"""What ends the first part of a citation."""
+"""The end of a citation's first part."""
 
 
 def slowest(lines: Sequence[Line], library: str, shown: bool) -> Table:

@@ -14,7 +14,7 @@ from linkscope.messages.finding import Finding, Level, error, note
 CARDS_GBITS = (25, 50, 100, 200, 400, 800)
 """Network cards by what they are sold as, Gb/s."""
 CARD_SHARE = (0.90, 0.985)
-"""What a card's payload reaches of that."""
+"""Share of it that a card's payload reaches."""
 OWN_TEST_SHARE = 0.993
 """The most of the card's own test: InfiniBand's headers of 30 bytes leave 4096 of 4126 bytes of its largest packets."""
 TCP_GBPS = (0.25, 1.2)
@@ -23,11 +23,11 @@ PCIE_X16_GBPS = {3: 15.75, 4: 31.5, 5: 63.0, 6: 121.0}
 PCIE_GBPS = {3: (10.0, 13.6), 4: (20.5, 27.5), 5: (50.0, 58.5)}
 """PCIe generation -> GB/s that copies over 16 lanes reach."""
 PCIE_SHARE = (0.62, 0.95)
-"""What copies reach of a slot's line rate; half of that of half the lanes."""
+"""Share of a slot's line rate that copies reach; half of the lanes give half."""
 NVLINK_LINES = {150.0: 25.0, 300.0: 25.0, 450.0: 25.0, 900.0: 50.0, 1800.0: 100.0}
 """GB/s of all NVLinks of a GPU, one way -> of one link."""
 NVLINK_SHARE, NVLINK_USUAL = (0.82, 0.90), 0.86
-"""What copies reach of NVLinks, and mostly."""
+"""Share of NVLinks' rate that copies reach, and its usual value."""
 MOST_LINKS = 0.8
 """Share of a GPU's links from which on a number of links cannot be told from other reasons to be slow."""
 TWELVE_GBPS = (252.0, 264.0)
@@ -36,7 +36,7 @@ FASTEST_GBPS, FASTEST_OLDER_GBPS = 1800.0, 460.0
 ABOVE = 1.12
 """Factor from which on a rate is more than links carry: nominal rates are rounded, and MI100's reach 1.09 of theirs."""
 WITHIN_SHARE = (0.35, 0.62)
-"""What a copy within a GPU reaches of its memory's rate, which it needs twice."""
+"""Share of a GPU's memory rate that a copy within it reaches; it reads and writes."""
 NEAR_LINE = 0.7
 """Share of the line from which on a rate needs no other explanation."""
 LARGE, SMALL = 256 << 10, 4 << 10
@@ -53,7 +53,7 @@ LEAST_OF_MEMORY = 2.0
 LEAST_STEP = 1 << 10
 FLOOR_SECONDS = 100e-6
 _OTHERWISE = {"fingerprint.caches": "fingerprint.falls"}
-"""What a fall of the rate is called where it is not the caches' but another path's."""
+"""Code of a fall of the rate that is another path's and not the caches'."""
 _NETWORKED = ("mpi", "ucx", "nixl", "verbs", "nvshmem", "deepep", "gloo", "xccl", "nccl", "rccl")
 _HOST_MEMORY = ("pinned", "pageable")
 

@@ -45,7 +45,7 @@ class MoveRow:
     words: tuple[str, ...] = ()
     size: int = 0
     rates: bool = False
-    """Whether small transfers are rates as well."""
+    """True where small transfers are rates as well."""
 
     def __post_init__(self) -> None:
         self.size = self.size or self._usual_size()
@@ -80,7 +80,8 @@ class MoveRow:
 
 @dataclass(frozen=True)
 class BestOf:
-    """What a method reached: ``values`` and ``shares`` of peak of its slowest and its fastest path, or one of both.
+    """Hold what a method reached: ``values`` and ``shares`` of peak of its slowest and its fastest path, or one of
+    both.
 
     ``assumed``: of a model, mostly a latency that no source gives.
     """

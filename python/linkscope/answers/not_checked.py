@@ -25,7 +25,7 @@ from linkscope.messages.methods import method_name
 _NUMBER = re.compile(r"\d+")
 _STUDIES = Path(__file__).resolve().parents[1] / "studies"
 _GIVEN = {"efficiency", "ceiling_gbps"}
-"""What a machine model says of a flow alone."""
+"""Figures of a machine model about a flow alone."""
 
 
 def not_checked(run: Run, checked: Collection[int]) -> Mapping[str, int]:

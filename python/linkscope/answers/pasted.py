@@ -29,7 +29,7 @@ _PCIE = re.compile(r"pcie(\d)-x(\d+)")
 _FULL_LINKS = ((18, 50.0), (18, 25.0), (12, 25.0))
 """All NVLinks of a GPU, GB/s of one: B200 and B300, H100 and H200, A100 and H100 NVL."""
 _FULL_SHARE = (0.82, 0.93)
-"""What healthy copies reach of them."""
+"""Share of them that healthy copies reach."""
 _HOST_LINKS = ((3, 25.0),)
 """The same of a GPU's links to its CPU: V100 and POWER9."""
 _OF_AMD = ("TransferBench", "rocm_bandwidth_test")
@@ -58,8 +58,7 @@ _DETAILS = ("read-and-written", "both-directions", "step-down", "step-up", "slow
 
 @dataclass(frozen=True)
 class Likely:
-    """What the rates of a paste are known from. ``usual``: how many of its ``tables`` have a rate that healthy links
-    have."""
+    """Say what the rates of a paste are known from. ``usual``: how many ``tables`` have a healthy rate."""
 
     findings: tuple[Finding, ...]
     usual: int

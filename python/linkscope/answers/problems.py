@@ -25,9 +25,9 @@ _LOCATED = 0.8
 _EVERYWHERE = 0.95
 """Share of all paths of a kind from which no single GPU is the place."""
 _WHOLE = 0.2
-"""How far from a whole number of links what is missing may be."""
+"""Greatest distance of the missing links from a whole number."""
 _HALVED = 0.06
-"""How far from a half, a quarter or an eighth of a PCIe link a rate may be that is put down to its width."""
+"""Greatest distance from a half, a quarter or an eighth of a PCIe link that is explained by its width."""
 _CROWDED = 0.7
 """Share of what the least hindered GPU keeps: recorded and modelled nodes keep alike within 4%."""
 

@@ -36,7 +36,7 @@ class PairCost:
 
 @dataclass(frozen=True)
 class Bottleneck:
-    """What a schedule waits for longest: a link, or a pair, and for which share of the time."""
+    """Name what a schedule waits for longest: a link, or a pair, and its share of the time."""
 
     what: str
     share: float

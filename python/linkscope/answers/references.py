@@ -30,12 +30,11 @@ SATURATED = 256 << 20
 SATURATED_ELSEWHERE = 32 << 20
 """The same of another tool's results, whose sizes are the tool's choice; 0 stands for a size that it does not say."""
 ELSEWHERE = 0.08
-"""How far below other tools' healthy results may be at least: p2pBandwidthLatencyTest is 6% below nvbandwidth on
-H100."""
+"""Least tolerance of other tools' healthy results: p2pBandwidthLatencyTest is 6% below nvbandwidth on H100."""
 SENT = 4 << 20
 """Bytes from which a message between two GPUs is checked: the largest that OSU sends."""
 SENT_SHARE, SENT_TOLERANCE = 0.9, 0.3
-"""What a message reaches of a copy over the same links, at least: MPICH and Open MPI on two GPUs kept 0.77 to 0.93."""
+"""Least share of a copy's rate that a message reaches: MPICH and Open MPI on two GPUs kept 0.77 to 0.93."""
 LEAST_GBPS = 1e-3
 """Line rate below which a topology says nothing."""
 _ON_GPUS = ("gpu-large", "gpu", "flag")

@@ -21,7 +21,7 @@ from linkscope.results.row import origin_name
 
 @dataclass(frozen=True)
 class RunHead:
-    """What stands at the top of an answer.
+    """Hold the head of an answer.
 
     ``gpus``: (count, name) of each kind; a count of 0 where a paste does not say how many. ``cpus``: how many, and
     their name. ``started``: RFC 3339. ``cases``: planned; ``ok``, ``failed``, ``skipped`` of them; ``missing``: without

@@ -14,7 +14,7 @@ from linkscope.messages.finding import Finding, error, note
 LIKE = 0.9
 """A result that reaches less than this share of what it is compared with stands out."""
 SPREAD = 0.1
-"""How far results may be apart that agree."""
+"""Greatest difference of results that agree."""
 MOST = 0.7
 """Share of a table's results that must agree for another to stand out."""
 

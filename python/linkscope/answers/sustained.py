@@ -41,8 +41,9 @@ _EVERY = "all"
 
 @dataclass(frozen=True)
 class UnderLoad:
-    """What a sustained load showed. ``slow``: paths that fail. ``seconds``: how long it lasted, measured. ``share``: of
-    the time that was asked for, what all cases took. ``stopped``: before that time was up."""
+    """Hold what a sustained load showed. ``slow``: paths that fail. ``seconds``: how long it lasted, measured.
+    ``share``: of the time that was asked for, what all cases took. ``stopped``: before that time was up.
+    """
 
     headline: Finding
     findings: tuple[Finding, ...]

@@ -9,7 +9,7 @@ import polars
 from linkscope.answers.answer import Column, Kind, Table
 
 TEST = ("suite", "row", "title", "layout", "figure")
-"""What results of one table share."""
+"""Columns that results of one table share."""
 _KEPT = (
     *("id", "suite", "row", "title", "figure", "movement", "path", "tier", "method", "way", "memories", "bytes"),
     *("value", "value_low", "value_high", "value_modes", "value_modes_in", "unit"),

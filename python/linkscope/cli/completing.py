@@ -1,4 +1,4 @@
-"""What the shell offers for a word that is begun. Nothing here starts an engine or raises: a shell waits for it."""
+"""Completion: what the shell offers for a word that is begun. Nothing starts an engine or raises: a shell waits."""
 
 from __future__ import annotations
 

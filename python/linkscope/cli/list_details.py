@@ -1,4 +1,4 @@
-"""What `linkscope list KIND NAME` says besides the list's line: parameters, tests, devices, where it is used."""
+"""Details of `linkscope list KIND NAME`: parameters, tests, devices, where it is used."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from linkscope.plan.workload_row import WorkloadRow
 from linkscope.results.study import load_study
 
 Details: TypeAlias = dict[str, Mapping[str, str] | str]
-"""By heading a sentence, or terms and what each means."""
+"""A sentence by heading, or terms with their meanings."""
 
 
 def details(what: str, one: ListEntry) -> Details:

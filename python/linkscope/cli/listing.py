@@ -1,4 +1,4 @@
-"""What `linkscope list` lists: names, each with one line on what it is."""
+"""Lists of `linkscope list`: names, each with one line."""
 
 from __future__ import annotations
 
@@ -33,12 +33,12 @@ HEADINGS = {
     "processes": "Between processes, and applications",
     "reference": "As a study or another tool has it",
 }
-"""Of suites, by what a suite is ``listed_under``, in this order."""
+"""Headings of suites by ``listed_under``, in this order."""
 LEGENDS = {
     "suites": f"cases and time: of this machine, or of {EXAMPLE} where a note says so",
     "machines": "messages: between processes; xccl: NCCL or RCCL; none: no source has data, so a run skips them",
 }
-"""What a reader must know of a list's columns."""
+"""Legends of a list's columns."""
 _NAMED_BY_SUITES: dict[str, Callable[[], Iterable[str]]] = {"methods": packaged_methods, "memories": known_memories}
 """Lists of what the engine here has, of which suites name more."""
 

@@ -1,4 +1,4 @@
-"""How a list looks in a terminal: a table with one line for each entry, or all about one."""
+"""Text of a list: a table with one line for each entry, or all about one entry."""
 
 from __future__ import annotations
 

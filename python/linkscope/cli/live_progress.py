@@ -32,7 +32,7 @@ HOLD_S = 3.0
 """A matrix is shown at least for so long: cases come in random order."""
 BAR = 20
 LINES = 24
-"""What is drawn fits a terminal of so many lines."""
+"""Lines of the terminal that a drawing fits."""
 
 
 class LiveProgress:

@@ -1,4 +1,4 @@
-"""How the program begins and ends: whatever goes wrong, from the first import on, is one line and an exit code."""
+"""The program's start and end: every fault, from the first import on, is one line and an exit code."""
 
 from __future__ import annotations
 

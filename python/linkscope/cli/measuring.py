@@ -1,4 +1,4 @@
-"""What `linkscope run` prints around a run: the dry run, progress, the summary and the exit code."""
+"""Output of `linkscope run` around a run: the dry run, progress, the summary and the exit code."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a machine model has data for, and what it lacks, as its file says."""
+"""Extent of a machine model: what its file has data for, and what it lacks."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ _PLAIN = {
     ("destination", "gpu"): "into a GPU's memory",
     ("executor", "gpu"): "by a GPU",
 }
-"""What a rule's word and its value mean."""
+"""Meaning of a rule's word and its value."""
 _BY_SIZE = {"from_bytes", "below_bytes"}
 SAME = "latency, the same at every size"
 
 
 def interfaces(machine: str) -> dict[str, str]:
-    """By what messages of host memory and of GPUs' memory, and collectives, are modelled. Raises LinkscopeError for a
-    name that there is not.
+    """Return the interfaces that are modelled: for messages of host memory, of GPU memory, for collectives. Raises
+    LinkscopeError for an unknown name.
     """
     node = load_machine(machine)
     messages = {
@@ -58,8 +58,8 @@ def _sends(method: Mapping[str, Any] | None, kind: str) -> bool:
 
 
 def model_extent(machine: str) -> dict[str, Mapping[str, str] | str]:
-    """What is modelled, what is skipped since no figures are known, and what has the same latency at every size: by
-    heading a sentence, or terms and what each means. Raises LinkscopeError for a name that there is not.
+    """Return what is modelled, what is skipped for want of figures, and what has one latency at every size: by
+    heading a sentence, or terms with their meanings. Raises LinkscopeError for an unknown name.
     """
     node = load_machine(machine)
     methods = node.methods
@@ -84,7 +84,7 @@ def model_extent(machine: str) -> dict[str, Mapping[str, str] | str]:
 
 
 def _same_at_every_size(node: Node) -> dict[str, str]:
-    """By methods that are alike, the latency of each flow; those whose latency changes with size are left out."""
+    """Return the latency of each flow by group of methods, without those whose latency changes with size."""
     alike: dict[str, list[str]] = {}
     for name, method in node.methods.items():
         ruled = _ruled(name, method)

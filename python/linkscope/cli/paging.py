@@ -33,7 +33,7 @@ def paged(console: Console, environment: Mapping[str, str] = os.environ) -> Iter
 
 
 def _pager(environment: Mapping[str, str]) -> list[str]:
-    """Its command line; empty where there is none."""
+    """Return the pager's command line; empty where there is none."""
     wanted = environment.get("PAGER", "less").strip()
     try:
         command = [] if wanted in PLAIN else shlex.split(wanted)

@@ -18,7 +18,7 @@ from linkscope.plan.modelled import NOT_MODELLED
 from linkscope.plan.planned_case import PlannedCase
 
 WORTH_TELLING = 1.3
-"""By how much more the longest time is than the likely one, so that it is said."""
+"""Ratio of the longest time to the likely one from which it is printed."""
 
 
 @contextmanager

@@ -62,7 +62,7 @@ FormatName = Annotated[
 
 @dataclass(frozen=True)
 class RunOptions:
-    """What was given of the options, in the command line's own words; None: the default. Every field is an option."""
+    """Hold the options in the words of the command line; None: the default. Every field is an option."""
 
     output: Output = None
     report: Report = False

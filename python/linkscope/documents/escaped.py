@@ -8,7 +8,7 @@ from typing import Any
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]")
 """Controls, line ends, and marks that turn the direction of text."""
 MOST_DEPTH = 100
-"""Of lists and objects within one another. No file of ours or of another tool comes near, and Python's stack ends."""
+"""Deepest nesting of lists and objects. Known files are far below; Python's stack ends beyond."""
 
 
 def escaped(value: Any, depth: int = 0) -> Any:

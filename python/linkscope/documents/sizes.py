@@ -44,8 +44,8 @@ def parse_sizes(text: str, least: int = 1) -> list[int]:
 
 
 def early_ends(text: str) -> list[str]:
-    """Of the ranges in a list that ``parse_sizes`` takes those whose last size is not their LAST, with the size where
-    each ends: "8:1M:8x ends at 256 KiB".
+    """List the ranges of a list for ``parse_sizes`` whose last size is not their LAST, with the size where each
+    ends: "8:1M:8x ends at 256 KiB".
     """
     ranges = [part.strip() for part in text.split(",") if ":" in part]
     ends = {part: (parse_sizes(part, least=0)[-1], parse_size(part.split(":")[1], least=0)) for part in ranges}

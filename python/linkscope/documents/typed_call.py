@@ -24,7 +24,7 @@ _WORDS: dict[Any, str] = {
     Callable: "a function",
 }
 _PLAIN = (str, int, float, bool, type(None))
-"""Of what is none of these an error says the type and not the value."""
+"""Types whose value an error prints; for others it prints the type."""
 
 
 def typed_call(*keywords: str) -> Callable[[Callable[Given, Result]], Callable[Given, Result]]:
@@ -59,7 +59,7 @@ def typed_fields(made: type[Class]) -> type[Class]:
 
 
 class _Check:
-    """Of the calls of ``function``, or of those that make an instance of ``made``."""
+    """Check the calls of ``function``, or those that make an instance of ``made``."""
 
     def __init__(self, function: Callable[..., Any], keywords: Sequence[str], made: type | None = None) -> None:
         self._name = made.__name__ if made is not None else function.__name__

@@ -22,7 +22,7 @@ WRITERS: dict[str, Callable[[polars.DataFrame, io.BytesIO], object]] = {
     _CSV: lambda frame, stream: _flat(frame).write_csv(stream),
     ".parquet": lambda frame, stream: frame.write_parquet(stream),
 }
-"""By the ending of a file's name."""
+"""Writers by the ending of a file's name."""
 
 
 def load(patterns: Iterable[str | os.PathLike[str]]) -> polars.DataFrame:

@@ -29,7 +29,7 @@ _CALLS = ("ping-pong", "window", "in-kernel")
 _VARYING = ("title", "row", "column", "x", "cells", "series", "variant", "peer")
 """Labels in which cases of a kind differ."""
 _SIZED = {"tuning_group": None, "figures": None}
-"""What a flow has besides that goes with its size."""
+"""Fields of a flow that change with its size."""
 
 
 @dataclass(frozen=True)

@@ -26,7 +26,7 @@ Bounds = tuple[Any, Any, Any]
 """Value, low and high; None where unknown."""
 
 _TITLES = {"first": "rate", "latency": "time", "algorithm": "algorithm bandwidth", "bus": "bus bandwidth"}
-"""What follows a test's title where it is read for several figures; others go by their names."""
+"""Words behind the title of a test with several figures; others use the figure's name."""
 _OF_LINE = (
     *("id", "title", "series", "x", "variant", "status", "reason", "left_out", "noise", "assumed", "overlap", "notes"),
     *("part", "place", "bytes", "unit", "n", "replicates", "value", "value_low", "value_high"),

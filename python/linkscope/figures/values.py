@@ -16,8 +16,8 @@ Json = dict[str, Any]
 
 @dataclass(frozen=True)
 class Quantity:
-    """What a case is read for: ``figure`` of the flow ``first``; ``measured``: indices of all measured flows; ``cell``:
-    its place among the labels' cells.
+    """Select what a case is read for: ``figure`` of the flow ``first``; ``measured``: indices of all measured flows;
+    ``cell``: its place among the labels' cells.
 
     ``first``: the first measured flow's rate (its time where the method measures latency). ``sum``: the sum of
     the measured flows' own rates. ``aggregate``: all bytes over first start to last end. ``half``: half of the

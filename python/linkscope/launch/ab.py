@@ -72,7 +72,7 @@ class Turns:
 
 
 class _AllTurns(Rounds):
-    """Merge the rounds of all sides. A launch shape that one side tuned holds for all: sides differ by settings alone."""
+    """Merge the rounds of all sides. A launch shape that one side tuned holds for all."""
 
     def take(self, rows: Iterable[Row]) -> None:
         for row in rows:

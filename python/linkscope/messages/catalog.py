@@ -15,7 +15,7 @@ from linkscope.messages.template import fill
 
 @dataclass(frozen=True)
 class Wording:
-    """What a code says. A text is a template whose placeholders are facts (messages/template.py).
+    """Hold the texts of a code. A text is a template whose placeholders are facts (messages/template.py).
 
     ``line``: one line of at most 100 characters. ``verdict``: the word before it, such as OK or SLOW, of a headline.
     ``label``: what stands in front of it in a block of details, such as "cause". ``title`` and ``note``: above and

@@ -12,7 +12,7 @@ Facts = Mapping[str, Any]
 
 
 class Level(str, Enum):
-    """How much a finding matters: an error decides the outcome, a warning spoils results, a note informs."""
+    """Rank a finding: an error decides the outcome, a warning spoils results, a note informs."""
 
     ERROR = "error"
     WARNING = "warning"

@@ -9,7 +9,7 @@ from linkscope.errors import LinkscopeError
 
 _MOST_NEAR = 3
 _MOST_LETTERS = 48
-"""Of all names together that an error may hold; of more it says where they are listed."""
+"""Letters of all names that an error may list; beyond, it says where they are listed."""
 
 
 def near_names(name: str, known: Iterable[str]) -> list[str]:

@@ -1,4 +1,4 @@
-"""How numbers are written, once for every screen, page and file: rates, times, sizes, shares, factors, ranges."""
+"""Numbers as every screen, page and file writes them: rates, times, sizes, shares, factors, ranges."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 _MOST_DECIMALS = 9
 _TIME_UNITS = {"ns": 1e9, "us": 1e6, "ms": 1e3, "s": 1.0}
-"""Of one second."""
+"""Units of a time, and how many of each make a second."""
 _LARGE_CHANGE = 10.0
 """Ratio from which a change is written as a factor."""
 _MOST_CHANGE = 100.0

@@ -8,8 +8,8 @@ from itertools import zip_longest
 
 
 def telling_apart(facts: Sequence[Sequence[str]]) -> list[tuple[str, ...]]:
-    """Of things with these ``facts``, the plainest first and each at the same place, the words that each needs to
-    differ from all others: none for one alone, more only for those still alike. Empty facts have no word."""
+    """Return the words that each thing needs to differ from all others: none for one alone, more only for those that
+    are still alike. ``facts``: of each thing, the plainest first, each at its place; empty ones have no word."""
     told: list[tuple[str, ...]] = [() for _ in facts]
     for column in zip_longest(*facts, fillvalue=""):
         more = [(*words, word) for words, word in zip(told, column, strict=True)]

@@ -49,7 +49,7 @@ def play(runs: Sequence[LaneRun], capacities: Mapping[str, float]) -> list[float
 
 
 class _Runner:
-    """Where one run is: it waits until ``wake``, or moves ``remaining`` bytes at ``rate``, or has ended."""
+    """Hold the state of one run: it waits until ``wake``, or moves ``remaining`` bytes at ``rate``, or has ended."""
 
     def __init__(self, run: LaneRun, endless: bool) -> None:
         self.lane, self.repeats, self.tail = run.lane, run.repeats, run.tail

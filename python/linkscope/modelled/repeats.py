@@ -10,7 +10,7 @@ _MOST = 1 << 22
 _ALIKE = 0.8
 """Times within 20% of the slowest are alike."""
 _IMBALANCE = 0.1
-"""What whole repeats may leave."""
+"""Imbalance that whole repeats may leave."""
 _BACKGROUND_MARGIN = 1.3
 _SHORTEST_S = 1e-10
 

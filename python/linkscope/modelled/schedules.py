@@ -21,7 +21,7 @@ from linkscope.modelled.work import NotModelledError, Work
 
 Json = dict[str, Any]
 Moments = list[float]
-"""By rank, in seconds from the beginning of the phase."""
+"""Seconds from the beginning of the phase, by rank."""
 
 _PACKED = (
     "packing and unpacking are modelled; launches after a message's first, and what is allocated, take no time unless "

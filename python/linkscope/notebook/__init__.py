@@ -1,1 +1,1 @@
-"""What a notebook shows: results, and how a run goes on."""
+"""Notebooks: show results, and the progress of a run."""

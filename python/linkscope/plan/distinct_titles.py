@@ -33,7 +33,7 @@ def _every(rows: Sequence[AnyRow]) -> list[list[str]]:
 
 
 def _facts(row: AnyRow, parameters: Sequence[str]) -> list[str]:
-    """List what may distinguish a row, the plainest first, with those of ``parameters`` that it has. Its name is last."""
+    """List what may distinguish a row, the plainest first, with its ``parameters``. Its name is last."""
     if isinstance(row, WorkloadRow):
         return [_either(row.interfaces), row.name]
     ends = [end for end in (row.source, row.destination) if end.memories]

@@ -150,7 +150,7 @@ def _expand_row(row: SuiteRow, paths: Paths, catalog: EngineCatalog, selected: S
 
 
 def _counts(row: SuiteRow, node: Node, selected: Selection) -> tuple[int, ...]:
-    """Return the numbers of members of the row's collectives; empty where devices decide, or slots of unknown number."""
+    """Return the numbers of members of the row's collectives; empty where devices or unknown slots decide."""
     cpus = selected.slots if selected.hosts > 1 and selected.slots else max(_cpus(node), 2)
     slots = {SLOTS: [selected.slots] if selected.slots > 1 else []}
     counts = (

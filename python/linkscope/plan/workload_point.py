@@ -68,7 +68,7 @@ class WorkloadSetting:
 
 @dataclass(frozen=True)
 class Sent:
-    """Hold what a case sends: the deck's schedule, or each of its messages alone. All cases share ``plan``, its JSON."""
+    """Hold what a case sends: the deck's schedule, or each of its messages alone. Cases share ``plan``, its JSON."""
 
     schedule: Schedule
     plan: Json

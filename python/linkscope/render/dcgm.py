@@ -48,7 +48,7 @@ _OF_OTHERS = (1, 15, _TRIAGE)
 
 @dataclass(frozen=True)
 class _Part:
-    """What one checked result or finding says of a test. ``gpus``: of which; none where it is the host's."""
+    """Hold what one checked result or finding says of a test. ``gpus``: those it is about; none for the host's."""
 
     test: str
     status: str

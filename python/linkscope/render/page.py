@@ -68,7 +68,7 @@ _TERMS = ("page.clock", "page.bytes", "page.cache", "page.interval", "page.peak"
 
 @dataclass(frozen=True)
 class PageChapter:
-    """What can be unfolded below the answers. ``left_out``: tables that only the list of all results holds."""
+    """Hold what can be unfolded below the answers. ``left_out``: tables that only the list of all results holds."""
 
     anchor: str
     title: str
@@ -80,8 +80,9 @@ class PageChapter:
 
 @dataclass(frozen=True)
 class Page:
-    """What the template shows. ``mark``: that nothing was measured; ``bars``: pictures of applications; ``runs``: name,
-    answer and picture of several runs."""
+    """Hold what the template shows. ``mark``: that nothing was measured; ``bars``: pictures of applications; ``runs``:
+    name, answer and picture of several runs.
+    """
 
     title: str
     opening: Answer

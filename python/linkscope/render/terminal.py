@@ -27,7 +27,7 @@ _STYLES = {
     "MODEL": "bold blue",
 }
 MOST_LINES = 24
-"""Of a first screen."""
+"""Lines of a first screen."""
 _LEAST_ROWS = 3
 _FULL = ".next-full"
 """Ending of codes that name a command's --full alone."""

@@ -22,7 +22,7 @@ from linkscope.statistics.modes import middle
 from linkscope.statistics.ranks import reciprocal_median, t975
 
 WIDEST = math.log(1e12)
-"""What is as open as this is not known, and exp() of samples a thousandfold apart has no value."""
+"""Widest known interval, as a logarithm; exp() of samples a thousandfold apart overflows."""
 MOST_FAILURES = 1
 """Replicates of a case that may fail before it has failed."""
 

@@ -35,7 +35,7 @@ def origin_name(record: Json) -> str:
 
 
 class FlowResult(Struct, frozen=True, gc=False, omit_defaults=True):
-    """What came of one flow. ``seconds``: of one operation; ``gbps``: payload rate, None for latency methods.
+    """Hold the result of one flow. ``seconds``: of one operation; ``gbps``: payload rate, None for latency methods.
 
     ``touched_bytes``: read plus written by one transfer (of ``operations``), None where the method does not say.
     ``parts_s``: where several devices or processes carry the flow out, the median of each that is timed, in order.
@@ -69,7 +69,7 @@ class Aggregate(Struct, frozen=True, gc=False, omit_defaults=True):
 
 
 class Verified(Struct, frozen=True, gc=False, omit_defaults=True):
-    """How often memory was compared, and how many bytes of it. ``rounds``: passes, as older files name them."""
+    """Hold how often memory was compared, and how many bytes of it. ``rounds``: passes, as older files name them."""
 
     passes: Count | None = None
     rounds: Count | None = None
@@ -77,7 +77,7 @@ class Verified(Struct, frozen=True, gc=False, omit_defaults=True):
 
 
 class Interference(Struct, frozen=True, gc=False, omit_defaults=True):
-    """What the machine took from the measured CPU threads, in the samples that count.
+    """Hold what the machine took from the measured CPU threads, in the samples that count.
 
     ``waited_s``: longest that a thread was ready but without a CPU in one start. ``apart_s``: from the first thread's
     start to the last one's, median. ``switches``: how often the kernel took a CPU. ``stolen_s``: by a hypervisor.

@@ -25,9 +25,9 @@ from linkscope.results.usual_noise import NONE, usual_noise
 from linkscope.without_collection import without_collection
 
 SCHEMA = 1
-"""Of plans and of what engines print."""
+"""Schema number of plans and of what engines print."""
 FILE_SCHEMA = 2
-"""Of run files: in 2 a case may have several rows, its replicates."""
+"""Schema number of run files; in 2 a case may have several rows, its replicates."""
 MOST_NOISE = 10.0
 """A header that says more of a node is not believed."""
 

@@ -15,7 +15,7 @@ from linkscope.statistics.ranks import interval_coverage
 
 FEWEST_RUNS = 2
 _CLASS_RUNS = 4
-"""As many more degrees of freedom a class's median counts beside each result of it."""
+"""Degrees of freedom of a class's median beside those of each of its results."""
 
 
 @dataclass(frozen=True)

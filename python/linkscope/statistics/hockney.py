@@ -21,7 +21,7 @@ _MOST = 4
 
 @dataclass(frozen=True)
 class Timing:
-    """What ``size`` bytes take, in seconds."""
+    """Hold the time that ``size`` bytes take, in seconds."""
 
     size: int
     seconds: Interval

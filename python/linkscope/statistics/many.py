@@ -18,7 +18,7 @@ FEWEST_ALIKE = 4
 _DEVIATIONS = NormalDist().inv_cdf(0.975)
 _MEDIAN_DEVIATION = NormalDist().inv_cdf(0.75)
 _EFFICIENCY = 0.37
-"""Of the median deviation of normal values: as few of them would give the standard deviation as well."""
+"""Efficiency of the median deviation of normal values, relative to the standard deviation."""
 
 
 def discoveries(p_values: polars.Series, count: int, alpha: float) -> polars.Series:

@@ -42,15 +42,16 @@ _TRIMMED = 0.15
 _LEAST_PART = 0.25
 """Less than this share of the change is what the other of two speeds shows, not noise."""
 _PRIOR = 4.0
-"""As many degrees of freedom the median variance of a class counts beside a smaller one."""
+"""Degrees of freedom of a class's median variance beside a smaller one."""
 _LEAST_DEVIATION = 1e-5
 """Standard deviation of a round's difference below which no clock tells anything."""
 
 
 @dataclass(frozen=True)
 class Difference:
-    """How one result differs. ``change``: logarithm of the speed of the other side over that of the base; ``margin``:
-    half width of its 95% interval, None of one round. ``p``: of no difference. ``verdict``: of statistics/variance.py.
+    """Hold how one result differs. ``change``: logarithm of the speed of the other side over that of the base;
+    ``margin``: half width of its 95% interval, None of one round. ``p``: of no difference. ``verdict``: of
+    statistics/variance.py.
     """
 
     rounds: int

@@ -22,7 +22,7 @@ LOWER, HIGHER, SAME, UNCLEAR = "lower", "higher", "same", "unclear"
 """Verdicts: really changed, surely within the threshold, or neither."""
 _ASSUMED_FREEDOM = 4.0
 _PRIOR = 4.0
-"""As many degrees of freedom the median variance of a class counts beside a result's (Smyth, Linear models and
+"""Degrees of freedom of a class's median variance beside a result's (Smyth, Linear models and
 empirical Bayes methods for assessing differential expression, 2004)."""
 _NORMAL = 1.96
 _MANY = 1e6

@@ -1,1 +1,1 @@
-"""What engineers ask of a run: one file a question, results in, an Answer with its frame out."""
+"""Questions of engineers: one file each, results in, an Answer with its frame out."""

@@ -23,7 +23,7 @@ _NAMES = {
     "at": Column("at", Kind.PATH),
 }
 _SELF_EVIDENT = ("ordering", "scope", "tier", "together")
-"""Of these the value says enough: "relaxed" for ordering=relaxed."""
+"""Parameters whose value is clear without the name: "relaxed" for ordering=relaxed."""
 _DOUBT = {"beyond": polars.col("beyond").is_null(), "clear": ~polars.col("clear")}
 _OTHERS = ("tier", "bytes", "figure", "clock", "call", "cache", "load", "together", "processes", "path")
 """Columns that tell lines apart where names do not, the plainest first."""

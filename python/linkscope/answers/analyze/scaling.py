@@ -19,9 +19,9 @@ Json = dict[str, Any]
 
 SCALES, SHARED, APART, UNKNOWN = "scales", "shared", "apart", "unknown"
 ENOUGH = 0.95
-"""Of the sum of the flows' rates alone: they do not hinder one another."""
+"""Share of the sum of the flows' rates alone from which they do not hinder one another."""
 EXPLAINED = 0.9
-"""Of what max-min fair sharing predicts: it explains the rate."""
+"""Share of max-min fair sharing's prediction from which it explains the rate."""
 TOGETHER = 0.9
 """Share of the time: flows that ran together for less show little."""
 _KEY = (*by.DESCRIBED, "suite", "row", "place", "bytes", "flows", "gbps", "gbps_low", "gbps_high", "overlap")

@@ -20,13 +20,14 @@ from linkscope.results.case_traffic import traffic_of
 Json = dict[str, Any]
 
 _NOT_THE_WORK = ("role", "bytes", "tuning_group", "route")
-"""What a flow of a plan may differ in and yet be the same transfer of another size."""
+"""Fields in which two flows may differ and be the same transfer of another size."""
 _TIMING = ("clock", "call", "calls_included", "both_ways", "environment", "processes")
 
 
 @dataclass(frozen=True)
 class SharedRates:
-    """By flow of a case, in its order. ``alone``: the result's line where it was measured alone, with its cost.
+    """Hold the rates of a case's flows, in its order. ``alone``: the result's line where it was measured alone, with
+    its cost.
 
     ``predicted``: GB/s by max-min fair sharing while all run; None where nothing known limits it. ``shared``: the links
     and memories that hold it back and that another flow uses, too. ``met``: all that it uses beside others.
@@ -39,7 +40,7 @@ class SharedRates:
 
 
 class AloneRates:
-    """What each transfer of a run reaches with nothing else at work."""
+    """Look up what each transfer of a run reaches alone."""
 
     def __init__(self, run: Run) -> None:
         self._run = run

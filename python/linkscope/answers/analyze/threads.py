@@ -15,7 +15,7 @@ from linkscope.statistics.best import dearer
 Json = dict[str, Any]
 
 ENOUGH = 0.95
-"""Of the best rate."""
+"""Share of the best rate that is enough."""
 _NUMBER = r"\bthreads=(\d+) ?"
 _SERIES = (*by.alike("parameters"), "path", "others", "bytes")
 

@@ -20,7 +20,7 @@ Json = dict[str, Any]
 SAME, MERGED, OFF = "same", "merged", "off"
 _MATRIX = (*by.alike("tier"), "bytes")
 _TOLERANCE, _HOST_TOLERANCE = {"gpu>gpu": 0.03}, 0.05
-"""How far healthy peers on one node may be apart: three times what recorded nodes show."""
+"""Greatest difference of healthy peers on one node: three times that of recorded nodes."""
 
 
 def tiers(results: polars.DataFrame, paths: Paths) -> polars.DataFrame:

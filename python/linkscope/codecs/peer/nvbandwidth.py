@@ -35,7 +35,7 @@ _ARROWS = {
     "one_to_all_write": "GPU(row) -> GPU(column)",
     "one_to_all_read": "GPU(row) <- GPU(column)",
 }
-"""As it prints them, in its order, once for copy engines (_ce) and once for kernels (_sm)."""
+"""Directions as nvbandwidth prints them, in its order, for copy engines (_ce) and for kernels (_sm)."""
 TESTS = {
     **{f"{name}_ce": f"memcpy CE {arrow} bandwidth (GB/s)" for name, arrow in _ARROWS.items()},
     **{f"{name}_sm": f"memcpy SM {arrow} bandwidth (GB/s)" for name, arrow in _ARROWS.items()},
@@ -43,7 +43,7 @@ TESTS = {
     "device_to_device_latency_sm": "Device to Device Latency SM GPU(row) <-> GPU(column) (ns)",
     "device_local_copy": "memcpy local GPU(column) bandwidth (GB/s)",
 }
-"""What it prints above each test's matrix."""
+"""Titles above each test's matrix."""
 _BETWEEN_GPUS = "device_to_device_"
 """Tests whose matrix has a row for each GPU; all others have one."""
 _METHODS = ("copy-engine", "kernel-copy", "pointer-chase")

@@ -18,7 +18,7 @@ _BENCHMARKS = {
 }
 _TYPES = {"float32": "MPI_FLOAT", "int32": "MPI_INT", "float64": "MPI_DOUBLE"}
 _USUAL = {"staging": "none", "in_place": "no", "type": "float32"}
-"""What a case without the parameter does, and OSU unless told otherwise but for the type."""
+"""Defaults of a case without the parameter; OSU has the same, but for the type."""
 _ON = {"device": "DEVICE (D)", "managed": "MANAGED (M)"}
 _PLATFORMS = {"cuda": "-CUDA", "hip": "-ROCM"}
 ASSUMED = "mostly an assumed latency: no source gives it"

@@ -32,7 +32,7 @@ _OPEN_MPI = {
     "reduce": ("reduce", 11),
     "reduce-scatter": ("reduce_scatter_block", 13),
 }
-"""Its name and number of each collective."""
+"""Open MPI's name and number of each collective."""
 _MPICH = {name: ours.upper() for name, (ours, _) in _OPEN_MPI.items()}
 _UCC = {name: ours.removesuffix("_block") for name, (ours, _) in _OPEN_MPI.items()}
 _STANDARD = "0"

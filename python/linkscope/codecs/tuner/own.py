@@ -14,7 +14,7 @@ from linkscope.statistics.ranges import borders
 
 Json = dict[str, Any]
 VERSION = 1
-"""Of both forms. Readers refuse another."""
+"""Version of both forms. Readers refuse another."""
 
 
 def as_json(source: Exported) -> str:

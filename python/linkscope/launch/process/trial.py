@@ -14,7 +14,7 @@ _PAUSE_S = 0.02
 
 @dataclass(frozen=True)
 class Trial:
-    """Hold how a program ended. ``status``: its exit code, minus the signal it died of, None where its time was over."""
+    """Hold how a program ended. ``status``: exit code, minus the signal it died of, None after a timeout."""
 
     status: int | None
     printed: str

@@ -59,8 +59,9 @@ class Series:
 
 @dataclass(frozen=True)
 class Curves:
-    """What is drawn. ``span``: of all ``many`` series at each x the lowest, median and highest, where these are too
-    many to be drawn; ``series`` are then those that stand apart."""
+    """Hold the curves of a picture. ``span``: of all ``many`` series at each x the lowest, median and highest, where
+    these are too many to be drawn; ``series`` are then those that stand apart.
+    """
 
     title: str
     unit: str

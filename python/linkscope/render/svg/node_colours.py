@@ -21,7 +21,7 @@ _KINDS = {"nvlink": "NVLink", "xgmi": "xGMI", "xgmi-cpu": "xGMI to the CPU", "pc
 
 
 class Reach(NamedTuple):
-    """What a link or memory reaches: measured over expected, 0.95 for 95%."""
+    """Hold what a link or memory reaches: measured over expected, 0.95 for 95%."""
 
     share: float
     slow: bool
