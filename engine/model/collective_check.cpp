@@ -30,20 +30,20 @@ CollectiveCheck::CollectiveCheck(const CollectiveShape& shape, int index, const 
 void CollectiveCheck::arm(std::uint64_t seed) {
   seed_ = seed;
   for (std::uint64_t slot = 0; slot < arenas_.rotation.slots; ++slot) {
-    arm_slot(slot * arenas_.rotation.stride, seed + slot * slot_step);
+    arm_slot(arenas_.rotation.at(slot), seed + slot * slot_step);
   }
 }
 
 void CollectiveCheck::restore(std::uint64_t slots_touched) {
   if (!shape_.accumulates()) return;
   for (std::uint64_t slot = 0; slot < std::min(slots_touched, arenas_.rotation.slots); ++slot)
-    arm_slot(slot * arenas_.rotation.stride, seed_ + slot * slot_step);
+    arm_slot(arenas_.rotation.at(slot), seed_ + slot * slot_step);
 }
 
 std::optional<Mismatch> CollectiveCheck::verify(std::uint64_t seed, std::uint64_t slots_touched) const {
   const std::uint64_t slots = std::min(slots_touched, arenas_.rotation.slots);
   for (std::uint64_t slot = 0; slot < slots; ++slot) {
-    if (auto wrong = verify_slot(slot * arenas_.rotation.stride, seed + slot * slot_step)) return wrong;
+    if (auto wrong = verify_slot(arenas_.rotation.at(slot), seed + slot * slot_step)) return wrong;
   }
   return std::nullopt;
 }

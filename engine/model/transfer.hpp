@@ -83,6 +83,10 @@ struct Mismatch {
 struct Rotation {
   Bytes stride = 0;         ///< bytes from slot to slot: the payload rounded up to a page-friendly unit
   std::uint64_t slots = 1;  ///< 1: the same memory every time
+  Bytes begin = 0;          ///< bytes of each slot before the payload, which makes it unaligned
+
+  /// Bytes from the start of the arena to the payload of slot `index`, which there is.
+  [[nodiscard]] Bytes at(std::uint64_t index) const { return index * stride + begin; }
 };
 
 /// The memory that messages take in turn.

@@ -80,7 +80,9 @@ BufferPool::PooledBuffer* BufferPool::find_free(const Endpoint& where,
   for (PooledBuffer& entry : entries_) {
     const Bytes has = entry.buffer->bytes();
     if (entry.is_leased() || entry.buffer->where() != where || entry.everywhere != everywhere) continue;
-    if (has < bytes || has > most_oversize * bytes) continue;
+    // Members of a communicator register buffers of one size.
+    const Bytes most = where.traits.by_library ? bytes : most_oversize * bytes;
+    if (has < bytes || has > most) continue;
     if (best == nullptr || has < best->buffer->bytes()) best = &entry;
   }
   return best;

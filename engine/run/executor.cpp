@@ -146,6 +146,10 @@ CaseResult Executor::measure(const Case& wanted) {
     for (const Flow& flow : wanted.flows) {
       Support support = supports(*backend_, *group_, flow);
       if (support) support = method_of(flow).supports_in(flow, wanted);
+      const auto collectives = std::count_if(wanted.flows.begin(), wanted.flows.end(),
+                                             [](const Flow& one) { return !one.members.empty(); });
+      if (support && collectives > 1 && !method_of(flow).traits().by_xccl)
+        support = Support::no("collectives at once need a communicator each, which NCCL and RCCL alone have");
       if (!support) throw Error(Fault::unsupported, support.reason());
     }
   });

@@ -133,6 +133,14 @@ def test_the_members_of_a_collective_are_the_devices_in_order() -> None:
     assert case["clock"] == "batch"
 
 
+def test_collectives_at_once_are_flows_of_one_case_on_the_same_members() -> None:
+    one, two = cases({**GATHERING, "flows": [1, 2], "clock": "device", "show": "curve", "x": "flows"}, node(4))
+    assert (len(one["flows"]), len(two["flows"])) == (1, 2)
+    assert two["flows"][0] == two["flows"][1] == one["flows"][0]
+    assert two["flows"][0] is not two["flows"][1], "what a model settles of one is not of the other"
+    assert (one["labels"]["x"], two["labels"]["x"]) == (1, 2)
+
+
 def test_the_device_sets_are_those_of_the_mi250x_study() -> None:
     frontier = load_machine("frontier")
     everything = frozenset(device.id for device in frontier.devices)
@@ -305,12 +313,11 @@ def test_the_batch_clock_can_be_asked_for() -> None:
         ({"members": None}, "members: is missing"),
         ({"pattern": "pairs"}, "pattern pairs lays out flows between two ends"),
         ({"source": GPU}, "source: a collective has only members"),
-        ({"flows": 2}, "flows: a collective has only members"),
         ({"clock": None}, "clock is missing"),
         ({"collective": ["barrier", "reduce"]}, "barrier moves nothing"),
         ({"collective": "gossip"}, "'gossip' is none of"),
         ({"pattern": "growing", "members": {**GPU, "count": 2}}, "says itself how many"),
-        ({"x": "gpus", "show": "curve"}, "x: gpus is neither bytes nor members"),
+        ({"x": "gpus", "show": "curve"}, "x: gpus is neither bytes, members nor flows"),
         ({"members": {"on": "gpu"}}, "members.memory: is missing"),
     ],
 )

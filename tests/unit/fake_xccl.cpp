@@ -8,14 +8,33 @@ namespace {
 
 int open_groups_count = 0;
 
+struct Id {
+  char bytes[128];
+};
+/// What NCCL 2.27 knows of ncclConfig_t.
+struct Config {
+  std::size_t size;
+  unsigned int magic;
+  unsigned int version;
+  int fields[4];  // blocking, cgaClusterSize, minCTAs, maxCTAs
+  const char* network;
+  int more[2];  // splitShare, trafficClass
+  const char* name;
+  int last[4];  // collnetEnable, CTAPolicy, shrinkShare, nvlsCTAs
+};
+Config config_given{};
+
 }  // namespace
 
 extern "C" {
 
 int fake_open_groups() { return open_groups_count; }
 
+const void* fake_config() { return &config_given; }
+
 int ncclGetVersion(int* version) {
-  *version = 22809;
+  const char* wanted = std::getenv("FAKE_XCCL_VERSION");
+  *version = wanted == nullptr ? 22809 : std::atoi(wanted);
   return 0;
 }
 const char* ncclGetErrorString(int /*result*/) { return "unhandled system error"; }
@@ -34,6 +53,10 @@ int ncclCommRegister(void* /*comm*/, void* address, std::size_t bytes, void** ha
   const bool registers = wanted == nullptr || std::strcmp(wanted, "0") != 0;
   *handle = registers ? address : nullptr;
   return bytes == 0 ? 1 : 0;
+}
+int ncclCommInitRankConfig(void** /*comm*/, int /*members*/, Id /*id*/, int /*member*/, Config* config) {
+  config_given = *config;
+  return 0;
 }
 #endif
 
@@ -55,5 +78,7 @@ int ncclAlltoAll() { return 1; }
 int ncclMemAlloc() { return 1; }
 int ncclMemFree() { return 1; }
 int ncclCommDeregister() { return 1; }
+int ncclCommWindowRegister() { return 1; }
+int ncclCommWindowDeregister() { return 1; }
 #endif
 }

@@ -4,6 +4,8 @@
 #include <dlfcn.h>
 #include <gtest/gtest.h>
 
+#include <climits>
+#include <cstddef>
 #include <cstdlib>
 #include <filesystem>
 #include <optional>
@@ -21,6 +23,7 @@ class XcclLibraryTest : public ::testing::Test {
   void SetUp() override {
     unsetenv("NCCL_NVLS_ENABLE");
     unsetenv("NCCL_LOCAL_REGISTER");
+    unsetenv("FAKE_XCCL_VERSION");
   }
 
   static Search at(const std::string& path) { return {path, {}, "nccl", "libnccl.so.2"}; }
@@ -38,8 +41,8 @@ TEST_F(XcclLibraryTest, TakesTheOneThatIsNamed) {
   EXPECT_EQ(library.problem(), "");
   EXPECT_EQ(library.version(), "2.28.9");
   EXPECT_EQ(library.file(), FAKE_XCCL);
-  EXPECT_NE(library.api().all_reduce, nullptr);
-  EXPECT_EQ(library.api().all_to_all, nullptr) << "older libraries have none: sends and receives then";
+  EXPECT_NE(library.api().all_reduce.plain, nullptr);
+  EXPECT_EQ(library.api().all_to_all.plain, nullptr) << "older libraries have none: sends and receives then";
 }
 
 TEST_F(XcclLibraryTest, SaysWhatAnOlderOneLacks) {
@@ -51,7 +54,7 @@ TEST_F(XcclLibraryTest, SaysWhatAnOlderOneLacks) {
   const XcclLibrary newer(at(FAKE_NEWER_XCCL));
   EXPECT_TRUE(newer.allocates());
   EXPECT_TRUE(newer.registers());
-  EXPECT_NE(newer.api().all_to_all, nullptr);
+  EXPECT_NE(newer.api().all_to_all.plain, nullptr);
 }
 
 TEST_F(XcclLibraryTest, ThatIsMissingNeitherAllocatesNorRegisters) {
@@ -160,7 +163,57 @@ TEST_F(XcclLibraryTest, RegistersABufferOrSaysThatItHasNot) {
   ASSERT_TRUE(ignored);
   EXPECT_EQ(ignored->fault(), Fault::unsupported);
   EXPECT_STREQ(ignored->what(),
-               "nccl 2.28.9 registered no buffer and said that all is well, as where NCCL_LOCAL_REGISTER=0");
+               "nccl 2.28.9: ncclCommRegister registered nothing and said that all is well, as where "
+               "NCCL_LOCAL_REGISTER=0, NCCL_WIN_ENABLE=0 or NCCL_CUMEM_ENABLE=0");
+}
+
+TEST_F(XcclLibraryTest, SaysFromWhichVersionOnThereAreWindowsAndPolicies) {
+  const XcclLibrary older(at(FAKE_XCCL));
+  ASSERT_FALSE(older.has_windows());
+  EXPECT_EQ(older.has_windows().reason(),
+            "nccl 2.28.9 has no ncclCommWindowRegister, which came with NCCL 2.27");
+  EXPECT_FALSE(older.takes({CtaPolicy::automatic, 4, CallForm::eager}));
+  EXPECT_TRUE(older.takes({CtaPolicy::automatic, 0, CallForm::recorded}));
+  const XcclLibrary newer(at(FAKE_NEWER_XCCL));
+  EXPECT_TRUE(newer.has_windows());
+  EXPECT_TRUE(newer.takes({CtaPolicy::zero, 4, CallForm::eager}));
+  setenv("FAKE_XCCL_VERSION", "22707", 1);
+  const XcclLibrary before(at(FAKE_NEWER_XCCL));
+  EXPECT_TRUE(before.takes({CtaPolicy::efficiency, 0, CallForm::eager}));
+  ASSERT_FALSE(before.takes({CtaPolicy::zero, 0, CallForm::eager}));
+  EXPECT_EQ(before.takes({CtaPolicy::zero, 0, CallForm::eager}).reason(),
+            "nccl 2.27.7 has no policy zero, which came with NCCL 2.28");
+  setenv("FAKE_XCCL_VERSION", "21903", 1);
+  EXPECT_TRUE(XcclLibrary(at(FAKE_NEWER_XCCL)).takes({CtaPolicy::automatic, 8, CallForm::eager}));
+  EXPECT_FALSE(XcclLibrary(at(FAKE_NEWER_XCCL)).takes({CtaPolicy::efficiency, 0, CallForm::eager}));
+}
+
+TEST_F(XcclLibraryTest, SendsTheSettingsInTheFormOfTheVersionThatItIs) {
+  struct Config {  // as nccl.h of 2.27 has it
+    std::size_t size;
+    unsigned int magic, version;
+    int blocking, cga_cluster_size, min_ctas, max_ctas;
+    const char* net_name;
+    int split_share, traffic_class;
+    const char* comm_name;
+    int collnet_enable, cta_policy, shrink_share, nvls_ctas;
+  };
+  const XcclLibrary library(at(FAKE_NEWER_XCCL));
+  Comm* comm = nullptr;
+  library.init(&comm, 2, UniqueId{}, 0, {CtaPolicy::zero, 4, CallForm::eager});
+  void* handle = dlopen(FAKE_NEWER_XCCL, RTLD_NOW | RTLD_NOLOAD);
+  const auto* sent =
+      static_cast<const Config*>(reinterpret_cast<const void* (*)()>(dlsym(handle, "fake_config"))());
+  dlclose(handle);
+  EXPECT_EQ(sent->size, sizeof(Config));
+  EXPECT_EQ(sent->magic, 0xcafebeefU);
+  EXPECT_EQ(sent->version, 22809U);
+  EXPECT_EQ(sent->min_ctas, 4);
+  EXPECT_EQ(sent->max_ctas, 4);
+  EXPECT_EQ(sent->cta_policy, 2);
+  EXPECT_EQ(sent->blocking, INT_MIN);
+  EXPECT_EQ(sent->net_name, nullptr);
+  EXPECT_EQ(sent->nvls_ctas, INT_MIN);
 }
 
 TEST_F(XcclLibraryTest, EndsAGroupThatIsLeftByAnError) {

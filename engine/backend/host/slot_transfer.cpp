@@ -182,10 +182,10 @@ void SlotTransfer::restore() {
   if (arenas_.destination == nullptr) return;
   constexpr std::uint64_t most_slots = 16;
   put_back();
-  const auto [stride, slots] = arenas_.rotation;
+  const std::uint64_t slots = arenas_.rotation.slots;
   for (std::uint64_t i = 0; i < std::min(slots, most_slots); ++i) {
     const std::uint64_t transfer = transfers() + i;
-    const Bytes at = transfer % slots * stride + pattern_word(seed(), ++drawn_) % bytes_;
+    const Bytes at = arenas_.rotation.at(transfer % slots) + pattern_word(seed(), ++drawn_) % bytes_;
     const auto held =
         static_cast<std::uint8_t>(pattern_word(seed(), at / word_bytes) >> (8 * (at % word_bytes)));
     const auto carried = static_cast<std::byte>(arenas_.source == nullptr ? held : held ^ 0xFFU);

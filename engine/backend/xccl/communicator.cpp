@@ -18,9 +18,12 @@ constexpr std::uint64_t most_kept = 8;  // each takes a few hundred MiB of every
 }  // namespace
 
 Communicator::Communicator(std::shared_ptr<const XcclLibrary> library,
-                           std::shared_ptr<gpu::GpuContext> context, RankDevices members, int rank,
-                           const UniqueId& id)
-    : library_(std::move(library)), context_(std::move(context)), members_(std::move(members)) {
+                           std::shared_ptr<gpu::GpuContext> context, RankDevices members,
+                           const CommunicatorSettings& settings, int rank, const UniqueId& id)
+    : library_(std::move(library)),
+      context_(std::move(context)),
+      members_(std::move(members)),
+      settings_(settings) {
   for (const RankDevice& member : members_) {
     if (member.rank == rank) handles_[member.device] = nullptr;
   }
@@ -41,9 +44,7 @@ void Communicator::set_up(int rank, const UniqueId& id) {
     if (members_[index].rank != rank) continue;
     context_->use(members_[index].device);
     Comm*& handle = handles_.at(members_[index].device);
-    library_->check(library_->api().comm_init_rank(&handle, static_cast<int>(members_.size()), id,
-                                                   static_cast<int>(index)),
-                    "ncclCommInitRank");
+    library_->init(&handle, static_cast<int>(members_.size()), id, static_cast<int>(index), settings_);
   }
   group.end();
 }
@@ -95,21 +96,22 @@ bool still_answers(int device) noexcept {
 
 std::string text_of(const UniqueId& id) { return {id.bytes.begin(), id.bytes.end()}; }
 
-UniqueId read_id(const std::string& text) {
+UniqueId read_id(const std::string& text, std::size_t index) {
   UniqueId id{};
-  if (text.size() != id.bytes.size())
+  const std::size_t begin = index * id.bytes.size();
+  if (text.size() < begin + id.bytes.size())
     throw Error(Fault::broken, "no identifier came from the process of the first member");
-  std::copy(text.begin(), text.end(), id.bytes.begin());
+  std::copy_n(text.begin() + static_cast<std::ptrdiff_t>(begin), id.bytes.size(), id.bytes.begin());
   return id;
 }
 
-UniqueId Communicators::offered_id() {
-  if (spare_ == nullptr) {
-    auto made = std::make_unique<UniqueId>();
-    library_->check(library_->api().get_unique_id(made.get()), "ncclGetUniqueId");
-    spare_ = std::move(made);
+std::shared_ptr<const UniqueId> Communicators::offered_id() {
+  for (const auto& spare : spares_) {
+    if (spare.use_count() == 1) return spare;
   }
-  return *spare_;
+  const auto made = std::make_shared<UniqueId>();
+  library_->check(library_->api().get_unique_id(made.get()), "ncclGetUniqueId");
+  return spares_.emplace_back(made);
 }
 
 void Communicators::next_wish() {
@@ -118,15 +120,18 @@ void Communicators::next_wish() {
       kept_, [&](const CachedCommunicator& one) { return one.unused() && one.wish + most_kept < wishes_; });
 }
 
-std::shared_ptr<Communicator> Communicators::lease(const RankDevices& members, int rank, const UniqueId& id) {
+std::shared_ptr<Communicator> Communicators::lease(const RankDevices& members,
+                                                   const CommunicatorSettings& settings, int rank,
+                                                   const UniqueId& id) {
   std::erase_if(kept_,
                 [](const CachedCommunicator& one) { return one.unused() && one.communicator->broken(); });
   auto known = std::find_if(kept_.begin(), kept_.end(), [&](const CachedCommunicator& one) {
-    return one.unused() && one.communicator->members() == members;
+    return one.unused() && one.communicator->members() == members && one.communicator->settings() == settings;
   });
   if (known == kept_.end()) {
-    if (spare_ != nullptr && spare_->bytes == id.bytes) spare_.reset();
-    kept_.push_back({std::make_shared<Communicator>(library_, context_, members, rank, id), wishes_});
+    std::erase_if(spares_, [&](const auto& spare) { return spare->bytes == id.bytes; });
+    kept_.push_back(
+        {std::make_shared<Communicator>(library_, context_, members, settings, rank, id), wishes_});
     known = kept_.end() - 1;
   }
   known->wish = wishes_;

@@ -26,29 +26,52 @@ constexpr std::uint64_t launches_held = 16;
 CallOptions CallOptions::of(const Parameters& parameters) {
   enum class Form { eager, graph };
   const bool graph = parameters.choice<Form>(form_parameter) == Form::graph;
-  return {graph ? static_cast<std::uint64_t>(parameters.number(recorded_parameter)) : 0,
-          parameters.choice<gpu::LaunchThreads>(launch_parameter),
-          parameters.choice<Registered>(registered_parameter)};
+  return {
+      graph ? static_cast<std::uint64_t>(parameters.number(recorded_parameter)) : 0,
+      parameters.choice<gpu::LaunchThreads>(launch_parameter),
+      parameters.choice<Registered>(collective_registered_parameter),
+      {parameters.choice<CtaPolicy>(policy_parameter), static_cast<int>(parameters.number(ctas_parameter))},
+      parameters.given_text(algorithm_parameter).value_or("")};
 }
 
 Support CallOptions::supported_by(const XcclLibrary& library) const {
-  return registered == Registered::yes ? library.registers() : Support::yes();
+  if (registered == Registered::yes && !library.registers()) return library.registers();
+  if (registered == Registered::window && !library.has_windows()) return library.has_windows();
+  if (!algorithm.empty() && !library.configures_calls()) return library.configures_calls();
+  return library.takes(settings);
 }
 
 Bytes rotation_bytes(const XcclContext& context, const Flow& flow, const std::vector<DeviceId>& gpus) {
   return CallOptions::of(flow.parameters).graph() ? 0 : gpu::rotation_bytes_of(*context.gpus(), gpus);
 }
 
-Registration::Registration(std::shared_ptr<Communicator> communicator, int device, const Buffer& buffer)
+Registration::Registration(std::shared_ptr<Communicator> communicator, int device, const Buffer& buffer,
+                           Registered how)
     : communicator_(std::move(communicator)),
       device_(device),
       comm_(communicator_->handle(device)),
-      handle_(communicator_->library().register_buffer(comm_, buffer.data(), buffer.bytes())) {}
+      how_(how) {
+  const XcclLibrary& library = communicator_->library();
+  if (how_ == Registered::yes) {
+    handle_ = library.register_buffer(comm_, buffer.data(), buffer.bytes());
+    return;
+  }
+  constexpr int symmetric = 1;  // NCCL_WIN_COLL_SYMMETRIC
+  library.check(library.api().comm_window_register(comm_, buffer.data(), buffer.bytes(), &handle_, symmetric),
+                "ncclCommWindowRegister");
+}
+
+void Registration::check() const {
+  communicator_->library().require(handle_,
+                                   how_ == Registered::yes ? "ncclCommRegister" : "ncclCommWindowRegister");
+}
 
 /// A communicator that was given up has forgotten its buffers.
 Registration::~Registration() {
-  if (communicator_->broken() || !still_answers(device_)) return;
-  static_cast<void>(communicator_->library().api().comm_deregister(comm_, handle_));
+  if (handle_ == nullptr || communicator_->broken() || !still_answers(device_)) return;
+  const Api& api = communicator_->library().api();
+  static_cast<void>(
+      (how_ == Registered::yes ? api.comm_deregister : api.comm_window_deregister)(comm_, handle_));
 }
 
 GroupCalls::GroupCalls(std::shared_ptr<XcclContext> context, const CallOptions& form, CallsOfGpu grouping)
@@ -74,6 +97,8 @@ std::vector<std::string> GroupCalls::notes() const {
   std::vector<std::string> found{context_->note()};
   if (form_.registered == Registered::yes)
     found.emplace_back("buffers registered with the communicator (ncclCommRegister)");
+  if (form_.registered == Registered::window)
+    found.emplace_back("buffers registered as windows by all members (ncclCommWindowRegister)");
   found.insert(found.end(), further_notes_.begin(), further_notes_.end());
   return found;
 }
@@ -98,21 +123,23 @@ std::uint64_t GroupCalls::turns(int device) const {
   return form_.graph() ? std::min(done, std::uint64_t{1}) * form_.recorded : done;
 }
 
-/// Connections, memory and kernels are made by the library when a call first needs them, mappings of registered buffers
-/// likewise: never behind a closed gate. Buffers are registered only once the calls before have freed what graphs that
-/// are gone held: the library would take such a buffer for an old one that lay at its address.
+void GroupCalls::identify(const std::string& ids) {
+  ids_ = {{CallForm::eager, read_id(ids, 0)}, {CallForm::recorded, read_id(ids, 1)}};
+}
+
+/// The driver names kernels of graphs alone, so the kernels of eager calls are looked up on a communicator that records.
 void GroupCalls::set_up() {
-  communicator_ = context_->communicators().lease(members_, rank_, id_);
   std::vector<gpu::DeviceStream> streams;
   for (const auto& [device, share] : shares_)
     streams.push_back({device, context_->gpus()->service_stream(device)});
   try {
-    rehearse(streams, communicator_->calls_until_settled());
-    communicator_->settle();
-    if (form_.registered == Registered::yes) {
-      register_buffers();
-      rehearse(streams, 1);
+    if (!form_.graph() && grouping_ == CallsOfGpu::one && gpu::vendor::names_kernels_of_graphs) {
+      join(streams, CallForm::recorded);
+      look_at(gpu::work_of(recordings_of(streams, 1).front().graph()));
+      registrations_.clear();
+      communicator_->forget_graph();
     }
+    join(streams, calls());
     if (form_.graph()) record(streams);
   } catch (...) {
     give_up();
@@ -121,14 +148,58 @@ void GroupCalls::set_up() {
   }
 }
 
+/// Connections, memory and kernels are made by the library when a call first needs them, mappings of registered buffers
+/// likewise: never behind a closed gate. Buffers are registered only once the calls before have freed what graphs that
+/// are gone held: the library would take such a buffer for an old one that lay at its address.
+void GroupCalls::join(const std::vector<gpu::DeviceStream>& streams, CallForm calls) {
+  const int device = streams.front().device;
+  const Bytes before = context_->gpus()->free_memory(device);
+  CommunicatorSettings settings = form_.settings;
+  settings.calls = calls;
+  communicator_ = context_->communicators().lease(members_, settings, rank_, ids_[calls]);
+  const bool is_new = !communicator_->used();
+  rehearse(streams, communicator_->calls_until_settled());
+  communicator_->settle();
+  const Bytes after = context_->gpus()->free_memory(device);
+  if (is_new && calls == this->calls() && after < before)
+    add_note("communicator takes " + format_bytes(before - after) + " of gpu:" + std::to_string(device) +
+             " [communicator-memory]");
+  if (form_.registered == Registered::no) return;
+  register_buffers();
+  rehearse(streams, 1);
+}
+
+/// Says what ran. Throws Error{broken} where that is not what the plan has asked for.
+void GroupCalls::look_at(const gpu::RecordedWork& work) {
+  if (!work.known()) return;
+  // One kernel holds all algorithms of a collective: its name has the algorithm that it is built around.
+  const bool of_all = work.copies == 0 && work.kernels.front().starts_with("ncclDevKernel_");
+  add_note("ran " + work.text() + (of_all ? ", whichever algorithm its name has" : "") + " [kernel-ran]");
+  const auto symmetric = [](const std::string& kernel) {
+    return kernel.starts_with("ncclSymkDev") || kernel.starts_with("ncclSymDev");  // of NCCL 2.27: the latter
+  };
+  const bool as_asked =
+      expected_ == Expected::anything ||
+      (expected_ == Expected::copy_engines
+           ? work.kernels.empty()
+           : !work.kernels.empty() && std::all_of(work.kernels.begin(), work.kernels.end(), symmetric));
+  if (as_asked) return;
+  const char* wanted = expected_ == Expected::copy_engines ? "copies by copy engines" : "a symmetric kernel";
+  const XcclLibrary& library = communicator_->library();
+  throw Error(Fault::broken, library.name() + " " + library.version() + " ran " + work.text() +
+                                 " on registered windows, not " + wanted);
+}
+
 void GroupCalls::register_buffers() {
   // A call that all members make, as windows need, returns in no other way.
   Group group(communicator_->library());
   for (const auto& [device, share] : shares_) {
     context_->gpus()->use(device);
-    for (const Buffer* buffer : share.buffers) registrations_.emplace_back(communicator_, device, *buffer);
+    for (const Buffer* buffer : share.buffers)
+      registrations_.emplace_back(communicator_, device, *buffer, form_.registered);
   }
   group.end();
+  for (const Registration& registration : registrations_) registration.check();
 }
 
 void GroupCalls::rehearse(const std::vector<gpu::DeviceStream>& streams, int calls) {
@@ -136,15 +207,22 @@ void GroupCalls::rehearse(const std::vector<gpu::DeviceStream>& streams, int cal
   wait_for(*this, streams);
 }
 
-void GroupCalls::record(const std::vector<gpu::DeviceStream>& streams) {
+std::list<gpu::Recording> GroupCalls::recordings_of(const std::vector<gpu::DeviceStream>& streams,
+                                                    std::uint64_t calls) {
   std::list<gpu::Recording> recordings;
   for (const gpu::DeviceStream& one : streams) {
     shares_.at(one.device).done = 0;
     context_->gpus()->use(one.device);
     recordings.emplace_back(one.stream);
   }
-  for (std::uint64_t i = 0; i < form_.recorded; ++i) call_once(streams);
+  for (std::uint64_t i = 0; i < calls; ++i) call_once(streams);
   for (gpu::Recording& recording : recordings) recording.end();
+  return recordings;
+}
+
+void GroupCalls::record(const std::vector<gpu::DeviceStream>& streams) {
+  const std::list<gpu::Recording> recordings = recordings_of(streams, form_.recorded);
+  look_at(gpu::work_of(recordings.front().graph()));
   auto recording = recordings.begin();
   for (const gpu::DeviceStream& one : streams) {
     context_->gpus()->use(one.device);
@@ -220,13 +298,16 @@ std::vector<Transfer*> XcclParts::transfers() const {
 }
 
 std::string XcclParts::export_handles() {
-  return names_ ? text_of(context_->communicators().offered_id()) : std::string();
+  std::string ids;
+  for (int i = 0; names_ && i < 2; ++i)
+    ids += text_of(*offered_.emplace_back(context_->communicators().offered_id()));
+  return ids;
 }
 
 void XcclParts::import_handles(const std::vector<std::string>& exports) {
   if (!namer_) return;
   context_->communicators().next_wish();
-  if (calls_ != nullptr) calls_->identify(read_id(exports.at(static_cast<std::size_t>(*namer_))));
+  if (calls_ != nullptr) calls_->identify(exports.at(static_cast<std::size_t>(*namer_)));
 }
 
 }  // namespace linkscope::xccl

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "backend/gpu/graph/graphs.hpp"
+#include "backend/gpu/graph/recorded_work.hpp"
 #include "backend/gpu/streams.hpp"
 #include "backend/gpu/transfer.hpp"
 #include "backend/xccl/context.hpp"
@@ -32,15 +33,30 @@ inline constexpr Parameter registered_parameter =
     word("registered", "no|yes",
          "yes: buffers are registered with the communicator (ncclCommRegister; nccl-tests -R 1), which may "
          "then use them in place");
+inline constexpr Parameter collective_registered_parameter =
+    word("registered", "no|yes|window",
+         "yes: buffers are registered with the communicator (ncclCommRegister; nccl-tests -R 1), which may "
+         "then use them in place; window: by all members, for its symmetric kernels and copy engines "
+         "(ncclCommWindowRegister; nccl-tests -R 2)");
+inline constexpr Parameter policy_parameter =
+    word("policy", "default|efficiency|zero",
+         "how freely the communicator takes the GPU's processors (CTAPolicy; nccl-tests -x); zero: with "
+         "registered: window, copy engines do all-gather and all-to-all");
+inline constexpr Parameter ctas_parameter = integer(
+    "ctas", "blocks of a kernel, at least and at most (minCTAs, maxCTAs); 0: the library's choice", 0, 64, 0);
+inline constexpr Parameter algorithm_parameter = text(
+    "algorithm", "of each call, by NCCL's name (algSelection): RING_LL, TREE_SIMPLE, SYMK_ST; from 2.31 on");
 
 /// Says whether the library is told of the buffers before calls are measured.
-enum class Registered { no, yes };
+enum class Registered { no, yes, window };
 
-/// These four parameters: the way in which the library is called.
+/// These parameters: the way in which the library is called.
 struct CallOptions {
   std::uint64_t recorded = 0;  ///< calls that one graph holds; 0: eager
   gpu::LaunchThreads launch = gpu::LaunchThreads::one_thread;
   Registered registered = Registered::no;
+  CommunicatorSettings settings = {};
+  std::string algorithm;  ///< of each call; empty: the library's choice
 
   static CallOptions of(const Parameters& parameters);
   [[nodiscard]] bool graph() const { return recorded > 0; }
@@ -53,22 +69,26 @@ struct CallOptions {
 [[nodiscard]] Bytes rotation_bytes(const XcclContext& context, const Flow& flow,
                                    const std::vector<DeviceId>& gpus);
 
-/// Registers all of `buffer` for the calls of `device` (ncclCommRegister), and takes that back when it goes: before the
-/// buffer does.
+/// Registers all of `buffer` for the calls of `device` (ncclCommRegister, ncclCommWindowRegister), and takes that back when
+/// it goes: before the buffer does.
 class Registration {
  public:
-  /// `device` is current. Throws what XcclLibrary::register_buffer() throws, and Error{broken} after
-  /// Communicator::abort().
-  Registration(std::shared_ptr<Communicator> communicator, int device, const Buffer& buffer);
+  /// `device` is current. A window is there once the group has ended. Throws what XcclLibrary::register_buffer() throws,
+  /// and Error{broken} after Communicator::abort().
+  Registration(std::shared_ptr<Communicator> communicator, int device, const Buffer& buffer, Registered how);
   ~Registration();
   Registration(const Registration&) = delete;
   Registration& operator=(const Registration&) = delete;
+
+  /// Throws Error{unsupported} where the library gave none.
+  void check() const;
 
  private:
   std::shared_ptr<Communicator> communicator_;
   int device_;
   Comm* comm_;
-  void* handle_;
+  Registered how_;
+  void* handle_ = nullptr;
 };
 
 /// Whom a call is made for: this process's member of the communicator, its stream, and the number of the transfer.
@@ -91,6 +111,9 @@ using MakeCall = std::function<void(const CallSite&)>;
 /// in nccl-tests' sendrecv.
 enum class CallsOfGpu { one, group };
 
+/// What a call must run, or it has fallen back in silence.
+enum class Expected { anything, symmetric_kernel, copy_engines };
+
 /// Calls of the GPUs of this process, as members of one communicator. First everything is added, in every process that
 /// has members, then transfers are armed.
 class GroupCalls final : public gpu::MultiGpuWork {
@@ -104,8 +127,9 @@ class GroupCalls final : public gpu::MultiGpuWork {
   /// Members of the communicator, in their order: of all processes, which say the same.
   void set_members(RankDevices members) { members_ = std::move(members); }
   [[nodiscard]] const RankDevices& members() const { return members_; }
-  /// The identifier for the communicator that may have to be made.
-  void identify(const UniqueId& id) { id_ = id; }
+  /// The identifiers for communicators that may have to be made: text_of() of two, one after the other.
+  void identify(const std::string& ids);
+  void expect(Expected expected) { expected_ = expected; }
   /// Adds a call of this process's `member`, which reads and writes `arenas`.
   void add(const RankDevice& member, const Arenas& arenas, MakeCall call);
   /// Tells whether the first transfer has been armed.
@@ -139,7 +163,12 @@ class GroupCalls final : public gpu::MultiGpuWork {
   };
 
   void set_up();
+  void join(const std::vector<gpu::DeviceStream>& streams, CallForm calls);
   void register_buffers();
+  void look_at(const gpu::RecordedWork& work);
+  [[nodiscard]] CallForm calls() const { return form_.graph() ? CallForm::recorded : CallForm::eager; }
+  [[nodiscard]] std::list<gpu::Recording> recordings_of(const std::vector<gpu::DeviceStream>& streams,
+                                                        std::uint64_t calls);
   void call_once(const std::vector<gpu::DeviceStream>& streams);
   void rehearse(const std::vector<gpu::DeviceStream>& streams, int calls);
   void record(const std::vector<gpu::DeviceStream>& streams);
@@ -149,7 +178,8 @@ class GroupCalls final : public gpu::MultiGpuWork {
   CallsOfGpu grouping_;
   RankDevices members_;
   int rank_ = 0;  ///< this process's
-  UniqueId id_{};
+  std::map<CallForm, UniqueId> ids_;
+  Expected expected_ = Expected::anything;
   std::vector<std::string> further_notes_;
   bool finished_ = false;
   std::shared_ptr<Communicator> communicator_;  ///< before what needs it: that goes first
@@ -205,6 +235,7 @@ class XcclParts final : public PreparedParts {
   std::shared_ptr<GroupCalls> calls_;
   std::optional<int> namer_;
   bool names_;
+  std::vector<std::shared_ptr<const UniqueId>> offered_;  ///< held until the case has ended
   std::vector<std::unique_ptr<GroupTransfer>> parts_;
 };
 

@@ -14,7 +14,31 @@
 #include "base/shared_library.hpp"
 
 namespace linkscope::xccl {
+
+struct Config {
+  std::size_t size = sizeof(Config);
+  unsigned int magic = 0xcafebeef;
+  unsigned int version = 0;
+  int blocking = CallConfig::unset;
+  int cluster_size = CallConfig::unset;
+  int least_ctas = CallConfig::unset;
+  int most_ctas = CallConfig::unset;
+  const char* network = nullptr;
+  int split_share = CallConfig::unset;
+  int traffic_class = CallConfig::unset;
+  const char* name = nullptr;
+  int collnet = CallConfig::unset;
+  int policy = CallConfig::unset;
+  int shrink_share = CallConfig::unset;
+  int nvls_ctas = CallConfig::unset;
+};
+
 namespace {
+
+/// Versions from which on fields of Config mean something.
+constexpr int has_ctas = 21700;
+constexpr int has_policy = 22700;
+constexpr int has_policy_zero = 22800;
 
 /// PyPI's packages of NCCL, and what PyTorch brings along; dist-packages: where Debian's own Python has its packages.
 constexpr std::array package_folders{"site-packages/nvidia/nccl/lib", "site-packages/torch/lib",
@@ -93,6 +117,7 @@ bool XcclLibrary::load(const std::string& file, std::string& tried) {
     reason = file + " does not tell its version";
   if (reason.empty()) {
     version_ = version_text(code);
+    version_code_ = code;
     file_ = file_of(reinterpret_cast<const void*>(api_.get_version), file);
     return true;
   }
@@ -116,11 +141,11 @@ std::string XcclLibrary::missing_function(const SharedLibrary& library) {
   need("ncclCommGetAsyncError", api_.comm_get_async_error);
   need("ncclGroupStart", api_.group_start);
   need("ncclGroupEnd", api_.group_end);
-  need("ncclAllReduce", api_.all_reduce);
-  need("ncclReduce", api_.reduce);
-  need("ncclBroadcast", api_.broadcast);
-  need("ncclReduceScatter", api_.reduce_scatter);
-  need("ncclAllGather", api_.all_gather);
+  need("ncclAllReduce", api_.all_reduce.plain);
+  need("ncclReduce", api_.reduce.plain);
+  need("ncclBroadcast", api_.broadcast.plain);
+  need("ncclReduceScatter", api_.reduce_scatter.plain);
+  need("ncclAllGather", api_.all_gather.plain);
   need("ncclSend", api_.send);
   need("ncclRecv", api_.recv);
   find_newer(library);
@@ -130,35 +155,87 @@ std::string XcclLibrary::missing_function(const SharedLibrary& library) {
 /// Fills in what older libraries do not have.
 void XcclLibrary::find_newer(const SharedLibrary& library) {
   static_cast<void>(library.find("ncclGetLastError", api_.get_last_error));
-  static_cast<void>(library.find("ncclAlltoAll", api_.all_to_all) ||
-                    library.find("ncclAllToAll", api_.all_to_all));  // RCCL's own
+  static_cast<void>(library.find("ncclAlltoAll", api_.all_to_all.plain) ||
+                    library.find("ncclAllToAll", api_.all_to_all.plain));  // RCCL's own
   if (!library.find("ncclMemFree", api_.mem_free) || !library.find("ncclMemAlloc", api_.mem_alloc))
     api_.mem_free = nullptr;
   if (!library.find("ncclCommDeregister", api_.comm_deregister) ||
       !library.find("ncclCommRegister", api_.comm_register))
     api_.comm_deregister = nullptr;
+  if (!library.find("ncclCommWindowDeregister", api_.comm_window_deregister) ||
+      !library.find("ncclCommWindowRegister", api_.comm_window_register))
+    api_.comm_window_deregister = nullptr;
+  static_cast<void>(library.find("ncclCommInitRankConfig", api_.comm_init_rank_config));
+  static_cast<void>(library.find("ncclAllReduceConfig", api_.all_reduce.configured) &&
+                    library.find("ncclReduceConfig", api_.reduce.configured) &&
+                    library.find("ncclBroadcastConfig", api_.broadcast.configured) &&
+                    library.find("ncclReduceScatterConfig", api_.reduce_scatter.configured) &&
+                    library.find("ncclAllGatherConfig", api_.all_gather.configured) &&
+                    library.find("ncclAlltoAllConfig", api_.all_to_all.configured));
 }
 
 Support XcclLibrary::allocates() const {
-  return api_.mem_alloc != nullptr ? Support::yes() : lacks("ncclMemAlloc");
+  return api_.mem_alloc != nullptr ? Support::yes() : lacks("ncclMemAlloc", "2.19");
 }
 
 Support XcclLibrary::registers() const {
-  return api_.comm_register != nullptr ? Support::yes() : lacks("ncclCommRegister");
+  return api_.comm_register != nullptr ? Support::yes() : lacks("ncclCommRegister", "2.19");
+}
+
+Support XcclLibrary::has_windows() const {
+  return api_.comm_window_register != nullptr ? Support::yes() : lacks("ncclCommWindowRegister", "2.27");
+}
+
+Support XcclLibrary::takes(const CommunicatorSettings& settings) const {
+  const bool configures = api_.comm_init_rank_config != nullptr;
+  if (settings.ctas > 0 && !(configures && version_code_ >= has_ctas))
+    return lacks("number of CTAs by communicator", "2.17");
+  if (settings.policy == CtaPolicy::zero && !(configures && version_code_ >= has_policy_zero))
+    return lacks("policy zero", "2.28");
+  if (settings.policy != CtaPolicy::automatic && !(configures && version_code_ >= has_policy))
+    return lacks("CTA policy", "2.27");
+  return Support::yes();
+}
+
+Support XcclLibrary::configures_calls() const {
+  return api_.all_to_all.configured != nullptr ? Support::yes() : lacks("ncclAllReduceConfig", "2.31");
+}
+
+CallConfig XcclLibrary::call_config(const std::string& algorithms) const {
+  CallConfig config;
+  config.version = static_cast<unsigned int>(version_code_);
+  config.algorithm = algorithms.c_str();
+  return config;
+}
+
+void XcclLibrary::init(Comm** comm, int members, const UniqueId& id, int member,
+                       const CommunicatorSettings& settings) const {
+  if (settings.policy == CtaPolicy::automatic && settings.ctas == 0)
+    return check(api_.comm_init_rank(comm, members, id, member), "ncclCommInitRank");
+  Config config;
+  config.version = static_cast<unsigned int>(version_code_);
+  if (settings.ctas > 0) config.least_ctas = config.most_ctas = settings.ctas;
+  if (settings.policy != CtaPolicy::automatic) config.policy = static_cast<int>(settings.policy);
+  check(api_.comm_init_rank_config(comm, members, id, member, &config), "ncclCommInitRankConfig");
 }
 
 void* XcclLibrary::register_buffer(Comm* comm, void* address, std::size_t bytes) const {
   void* handle = nullptr;
   check(api_.comm_register(comm, address, bytes, &handle), "ncclCommRegister");
-  if (handle != nullptr) return handle;
-  throw Error(Fault::unsupported,
-              name_ + " " + version_ +
-                  " registered no buffer and said that all is well, as where NCCL_LOCAL_REGISTER=0");
+  require(handle, "ncclCommRegister");
+  return handle;
 }
 
-Support XcclLibrary::lacks(const char* symbol) const {
+void XcclLibrary::require(const void* handle, const char* call) const {
+  if (handle != nullptr) return;
+  throw Error(Fault::unsupported, name_ + " " + version_ + ": " + call +
+                                      " registered nothing and said that all is well, as where "
+                                      "NCCL_LOCAL_REGISTER=0, NCCL_WIN_ENABLE=0 or NCCL_CUMEM_ENABLE=0");
+}
+
+Support XcclLibrary::lacks(const char* symbol, const char* since) const {
   if (!problem_.empty()) return Support::no(problem_);
-  return Support::no(name_ + " " + version_ + " has no " + symbol + ", which came with NCCL 2.19");
+  return Support::no(name_ + " " + version_ + " has no " + symbol + ", which came with NCCL " + since);
 }
 
 std::string XcclLibrary::note(std::optional<bool> multicast) const {

@@ -3,7 +3,10 @@
 #pragma once
 
 #include <array>
+#include <compare>
 #include <cstddef>
+#include <cstdint>
+#include <limits>
 #include <optional>
 #include <string>
 #include <vector>
@@ -35,6 +38,54 @@ enum class DataType : int {
 };
 enum class Reduction : int { sum = 0, max = 2, min = 3 };
 
+/// How freely a communicator's calls take the GPU's processors, as the library numbers it (NCCL_CTA_POLICY_*).
+enum class CtaPolicy : int { automatic = 0, efficiency = 1, zero = 2 };
+/// Says whether calls are recorded into graphs: a communicator that has done so makes slower eager calls ever after.
+enum class CallForm { eager, recorded };
+
+/// What a communicator is made with.
+struct CommunicatorSettings {
+  CtaPolicy policy = CtaPolicy::automatic;
+  int ctas = 0;  ///< blocks of a kernel, at least and at most; 0: the library's choice
+  CallForm calls = CallForm::eager;
+
+  auto operator<=>(const CommunicatorSettings&) const = default;
+};
+
+/// The library's ncclConfig_t as of NCCL 2.27. Later fields are left out, as its size tells the library.
+struct Config;
+
+/// The library's ncclCollConfig_t as of NCCL 2.31: settings of one call.
+struct CallConfig {
+  static constexpr int unset = std::numeric_limits<int>::min();
+
+  std::size_t size = sizeof(CallConfig);
+  unsigned int magic = 0xcafebeef;
+  unsigned int version = 0;
+  void* further = nullptr;
+  int least_ctas = unset;
+  int most_ctas = unset;
+  int nvls_ctas = unset;
+  int cluster_size = unset;
+  const char* algorithm = nullptr;  ///< "RING_SIMPLE", "SYMK_ST"
+  int forced = 1;                   ///< an algorithm that cannot be is an error
+  int policy = unset;
+  std::uint64_t tag = 0;
+};
+
+/// A collective's function, and from NCCL 2.31 on the one that takes settings of the call, else null.
+template <class... Arguments>
+struct CollectiveCall {
+  Result (*plain)(Arguments... arguments);
+  Result (*configured)(Arguments... arguments, const CallConfig* config);
+
+  Result operator()(Arguments... arguments) const { return plain(arguments...); }
+  /// Without settings where `config` is null.
+  Result operator()(const CallConfig* config, Arguments... arguments) const {
+    return config == nullptr ? plain(arguments...) : configured(arguments..., config);
+  }
+};
+
 /// The functions, by their names without the prefix. Found by Library.
 struct Api {
   Result (*get_version)(int* version);
@@ -43,24 +94,22 @@ struct Api {
   /// From NCCL 2.13 on; else null.
   const char* (*get_last_error)(Comm* comm);
   Result (*comm_init_rank)(Comm** comm, int members, UniqueId id, int member);
+  /// From NCCL 2.14 on; else null.
+  Result (*comm_init_rank_config)(Comm** comm, int members, UniqueId id, int member, Config* config);
   Result (*comm_destroy)(Comm* comm);
   Result (*comm_abort)(Comm* comm);
   Result (*comm_get_async_error)(Comm* comm, Result* error);
   Result (*group_start)();
   Result (*group_end)();
-  Result (*all_reduce)(const void* from, void* to, std::size_t count, DataType type, Reduction reduction,
-                       Comm* comm, Stream stream);
-  Result (*reduce)(const void* from, void* to, std::size_t count, DataType type, Reduction reduction,
-                   int root, Comm* comm, Stream stream);
-  Result (*broadcast)(const void* from, void* to, std::size_t count, DataType type, int root, Comm* comm,
-                      Stream stream);
-  Result (*reduce_scatter)(const void* from, void* to, std::size_t received, DataType type,
-                           Reduction reduction, Comm* comm, Stream stream);
-  Result (*all_gather)(const void* from, void* to, std::size_t sent, DataType type, Comm* comm,
-                       Stream stream);
-  /// NCCL from 2.28 on, and RCCL; else null. Counts what goes to each.
-  Result (*all_to_all)(const void* from, void* to, std::size_t count, DataType type, Comm* comm,
-                       Stream stream);
+  // From, to, elements (of reduce-scatter those received, of all-gather those sent, of all-to-all those for each), type;
+  // then reduction, root, communicator and stream, as far as it has them.
+  CollectiveCall<const void*, void*, std::size_t, DataType, Reduction, Comm*, Stream> all_reduce;
+  CollectiveCall<const void*, void*, std::size_t, DataType, Reduction, int, Comm*, Stream> reduce;
+  CollectiveCall<const void*, void*, std::size_t, DataType, int, Comm*, Stream> broadcast;
+  CollectiveCall<const void*, void*, std::size_t, DataType, Reduction, Comm*, Stream> reduce_scatter;
+  CollectiveCall<const void*, void*, std::size_t, DataType, Comm*, Stream> all_gather;
+  /// Its functions are null before NCCL 2.28, not in RCCL.
+  CollectiveCall<const void*, void*, std::size_t, DataType, Comm*, Stream> all_to_all;
   Result (*send)(const void* from, std::size_t count, DataType type, int peer, Comm* comm, Stream stream);
   Result (*recv)(void* to, std::size_t count, DataType type, int peer, Comm* comm, Stream stream);
   /// On the calling thread's device. These two from NCCL 2.19 on, both or neither; else null.
@@ -69,6 +118,9 @@ struct Api {
   /// These two likewise.
   Result (*comm_register)(Comm* comm, void* address, std::size_t bytes, void** handle);
   Result (*comm_deregister)(Comm* comm, void* handle);
+  /// These two likewise, from NCCL 2.27 on. All members register, in one order.
+  Result (*comm_window_register)(Comm* comm, void* address, std::size_t bytes, void** window, int flags);
+  Result (*comm_window_deregister)(Comm* comm, void* window);
 };
 
 /// The library to load, and places where it may be.
@@ -101,6 +153,20 @@ class XcclLibrary {
   [[nodiscard]] Support allocates() const;
   /// Tells whether buffers can be registered with its communicators (Api::comm_register).
   [[nodiscard]] Support registers() const;
+  /// Tells whether buffers can be registered as windows (Api::comm_window_register).
+  [[nodiscard]] Support has_windows() const;
+  /// Tells whether communicators can be made with these settings.
+  [[nodiscard]] Support takes(const CommunicatorSettings& settings) const;
+  /// Tells whether its calls take settings of their own.
+  [[nodiscard]] Support configures_calls() const;
+  /// Returns settings by which a call takes one of these algorithms, by the library's names for them ("RING_SIMPLE").
+  /// `algorithms` outlives them.
+  [[nodiscard]] CallConfig call_config(const std::string& algorithms) const;
+  /// Makes `member` of `members`, as ncclCommInitRank and ncclCommInitRankConfig do. Throws Error{broken}.
+  void init(Comm** comm, int members, const UniqueId& id, int member,
+            const CommunicatorSettings& settings) const;
+  /// Throws Error{unsupported} where a registration that `call` made has given nothing.
+  void require(const void* handle, const char* call) const;
   /// Registers [address, address + bytes) for the calls of `comm`; what Api::comm_deregister takes. Throws
   /// Error{broken} with the library's words, and Error{unsupported} where it says that all is well and has registered
   /// nothing.
@@ -117,11 +183,12 @@ class XcclLibrary {
   bool load(const std::string& file, std::string& tried);
   [[nodiscard]] std::string missing_function(const SharedLibrary& library);
   void find_newer(const SharedLibrary& library);
-  [[nodiscard]] Support lacks(const char* symbol) const;
+  [[nodiscard]] Support lacks(const char* symbol, const char* since) const;
 
   std::string name_;
   std::string problem_;
   std::string version_;
+  int version_code_ = 0;  ///< 22809
   std::string file_;
   std::string settings_;  ///< "NCCL_ALGO=Ring, NCCL_PROTO=LL"; empty where nothing is set
   std::string nvls_;      ///< NCCL_NVLS_ENABLE

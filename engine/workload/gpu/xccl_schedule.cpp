@@ -280,7 +280,7 @@ class XcclScheduleParts final : public ScheduleParts {
 
   [[nodiscard]] std::string export_handles() override {
     const bool has_first = !own_.empty() && own_.front().context.rank == 0;
-    return has_first ? xccl::text_of(context_->communicators().offered_id()) : std::string();
+    return has_first ? xccl::text_of(*context_->communicators().offered_id()) : std::string();
   }
 
   void import_handles(const std::vector<std::string>& exports) override {
@@ -291,7 +291,7 @@ class XcclScheduleParts final : public ScheduleParts {
     const xccl::UniqueId id = xccl::read_id(exports.at(static_cast<std::size_t>(members.front().rank)));
     const int process = members[static_cast<std::size_t>(own_.front().context.rank)].rank;
     const auto ranks = std::make_shared<XcclRanks>();
-    ranks->communicator = context_->communicators().lease(members, process, id);
+    ranks->communicator = context_->communicators().lease(members, {}, process, id);
     for (LocalRank& one : own_) connect(one, ranks);
     own_.clear();
   }

@@ -24,7 +24,7 @@ MOST_RULES = 3
 _COLUMNS = ("movement", "method", "clock", "memories", "role", "path", "processes", "flows", "tier")
 _ALWAYS = ("movement", "method")
 """Columns that name results, and are told where all of a rule's results agree, whether or not others do."""
-_DEFAULTS = {"type": "float32", "registered": "no", "in_place": "no"}
+_DEFAULTS = {"type": "float32", "registered": "no", "in_place": "no", "policy": "default"}
 """Defaults of parameters that only some lines name."""
 _FROM, _UP_TO, _ALL = "from", "up-to", "all"
 _LEAST_GAIN = 1e-9

@@ -269,7 +269,11 @@ def _case(
     row: SuiteRow, paths: Paths, layout: FlowLayout, point: AxisPoint, places: BackgroundPlaces, catalog: EngineCatalog
 ) -> Json:
     collective = bool(layout.members)
-    flows = [collective_flow(paths, layout, point)] if collective else case_flows(row, paths, layout, point, places)
+    flows = (
+        [collective_flow(paths, layout, point) for _ in range(point.flows)]
+        if collective
+        else case_flows(row, paths, layout, point, places)
+    )
     on_gpu = any(flow["executor"].startswith("gpu:") for flow in flows if "role" not in flow)
     usual = "device" if on_gpu else "host"
     wanted = {"min_sample_s": row.min_sample_s, "point_budget_s": row.point_budget_s}

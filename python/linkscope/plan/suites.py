@@ -260,7 +260,7 @@ def _contradiction_of_members(row: SuiteRow, data: Json) -> str | None:
         return f"pattern {row.pattern} lays out the members of a collective: name the collective and its members"
     if row.pattern not in OF_MEMBERS:
         return f"pattern {row.pattern} lays out flows between two ends: of members there are {', '.join(OF_MEMBERS)}"
-    for name in ("source", "destination", "executor", "flows", "background"):
+    for name in ("source", "destination", "executor", "background"):
         if name in data:
             return f"{name}: a collective has only members"
     if "barrier" in row.collectives and (len(row.collectives) > 1 or row.sizes != (0,)):
@@ -269,8 +269,8 @@ def _contradiction_of_members(row: SuiteRow, data: Json) -> str | None:
         return f"members: count: the pattern {row.pattern} says itself how many there are"
     for text in (text for text in row.counts if text != SLOTS):
         parse_counts(text, MOST_MEMBERS)  # raises where it is no range
-    if row.x not in ("bytes", "members", *row.parameters):
-        return f"x: {row.x} is neither bytes nor members, nor one of its parameters"
+    if row.x not in ("bytes", "members", "flows", *row.parameters):
+        return f"x: {row.x} is neither bytes, members nor flows, nor one of its parameters"
     return None
 
 

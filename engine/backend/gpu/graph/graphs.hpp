@@ -44,6 +44,8 @@ class Recording {
   /// Ends the recording. A thread that records from several streams ends all before it makes any ready: that takes
   /// calls which a recording thread may not make.
   void end();
+  /// What was recorded, once that has ended.
+  [[nodiscard]] gpuGraph_t graph() const { return graph_; }
   /// The graph on the device, which is current.
   [[nodiscard]] ExecutableGraph made_ready() const { return {graph_, stream_}; }
 

@@ -84,21 +84,22 @@ inline gpuError_t last_prefetch(const void* address, std::size_t bytes, int* dev
 using VirtualHandle = CUmemGenericAllocationHandle;
 #define LINKSCOPE_VIRTUAL(name) "cu" #name
 
-/// The driver's function of that name; null where the driver has none.
-inline gpuError_t find_in_driver(const char* symbol, void** address) {
+/// The driver's function of that name, as CUDA `version` has it; null where the driver has none.
+inline gpuError_t find_in_driver(const char* symbol, void** address, unsigned int version = 12000) {
 #if CUDART_VERSION >= 12050
-  return cudaGetDriverEntryPointByVersion(symbol, address, 12000, cudaEnableDefault, nullptr);
+  return cudaGetDriverEntryPointByVersion(symbol, address, version, cudaEnableDefault, nullptr);
 #else
+  static_cast<void>(version);
   return cudaGetDriverEntryPoint(symbol, address, cudaEnableDefault);
 #endif
 }
 
 /// Calls the driver's `function`, found by its name at the first call: a look-up takes microseconds, and calls are
 /// measured. The template names the function and links nothing. The driver's answers have the runtime's numbers.
-template <auto function, class... Arguments>
+template <auto function, unsigned int version = 12000, class... Arguments>
 gpuError_t call_driver(const char* symbol, Arguments... arguments) {
   static void* entry_point = nullptr;
-  static const gpuError_t status = find_in_driver(symbol, &entry_point);
+  static const gpuError_t status = find_in_driver(symbol, &entry_point, version);
   if (status != cudaSuccess) return status;
   if (entry_point == nullptr) return cudaErrorNotSupported;
   return static_cast<gpuError_t>(reinterpret_cast<decltype(function)>(entry_point)(arguments...));
@@ -168,6 +169,27 @@ inline gpuError_t allocation_of(void* address, void** base, std::size_t* bytes) 
 
 inline gpuError_t upload_graph(gpuGraphExec_t graph, gpuStream_t stream) {
   return cudaGraphUpload(graph, stream);
+}
+
+/// Whether kernel_of() can succeed.
+inline constexpr bool names_kernels_of_graphs = CUDART_VERSION >= 12030;
+/// Gives the name of the kernel of a graph's node, and its blocks in x; drivers before CUDA 12.3 do not know it.
+inline gpuError_t kernel_of(gpuGraphNode_t node, const char** name, unsigned int* blocks) {
+#if CUDART_VERSION >= 12030
+  CUDA_KERNEL_NODE_PARAMS kernel{};
+  const gpuError_t status =
+      call_driver<cuGraphKernelNodeGetParams>("cuGraphKernelNodeGetParams", node, &kernel);
+  if (status != cudaSuccess) return status;
+  *blocks = kernel.gridDimX;
+  if (kernel.func == nullptr)
+    return call_driver<cuKernelGetName, 12030>("cuKernelGetName", name, kernel.kern);
+  return call_driver<cuFuncGetName, 12030>("cuFuncGetName", name, kernel.func);
+#else
+  static_cast<void>(node);
+  static_cast<void>(name);
+  static_cast<void>(blocks);
+  return cudaErrorNotSupported;
+#endif
 }
 
 inline gpuError_t copy_3d_between(const gpuMemcpy3DParms& region, int source, int destination,

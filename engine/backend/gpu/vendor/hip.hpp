@@ -123,6 +123,9 @@ inline gpuError_t upload_graph(gpuGraphExec_t, gpuStream_t) {
   return gpuSuccess;
 }  // HIP does so on instantiation
 
+inline constexpr bool names_kernels_of_graphs = false;
+inline gpuError_t kernel_of(gpuGraphNode_t, const char**, unsigned int*) { return hipErrorNotSupported; }
+
 /// A region from one GPU's memory to another's.
 inline gpuError_t copy_3d_between(const gpuMemcpy3DParms& region, int /*source*/, int /*destination*/,
                                   gpuStream_t stream) {
