@@ -109,6 +109,24 @@ TEST(HostCollectiveCheck, OfWhatAddsUpInPlaceOneCallIsCheckedAndASecondIsWrong) 
   }
 }
 
+TEST(HostCollectiveCheck, FindsWhatIsWrongInBuffersThatBeginOffTheirSlot) {
+  WorkerPool workers{{0, 0}};
+  constexpr Bytes payload = 64;
+  constexpr Bytes begin = 4;
+  const CollectiveShape shape{CollectiveKind::broadcast, ElementType::int32, InPlace::out, 2, payload};
+  std::vector<std::byte> sent(96);
+  std::vector<std::byte> received(96);
+  HostBuffer from(Endpoint{}, sent.size(), sent.data(), HostBuffer::Deleter{}, workers);
+  HostBuffer to(Endpoint{}, received.size(), received.data(), HostBuffer::Deleter{}, workers);
+  CollectiveCheck check(shape, 0, Arenas{&from, &to, {96, 1, begin}});
+  check.arm(4);
+  EXPECT_NE(check.verify(4, 1), std::nullopt) << "nothing has been sent";
+  std::memcpy(received.data() + begin, sent.data() + begin, payload);
+  EXPECT_EQ(check.verify(4, 1), std::nullopt);
+  received[begin + payload - 1] ^= std::byte{1};
+  EXPECT_NE(check.verify(4, 1), std::nullopt);
+}
+
 INSTANTIATE_TEST_SUITE_P(Types, HostElements,
                          ::testing::Values(ElementType::float32, ElementType::float16, ElementType::bfloat16,
                                            ElementType::int32));

@@ -65,6 +65,16 @@ TEST_F(BufferPoolTest, AnotherPlacementIsAnotherBuffer) {
   EXPECT_EQ(pool.buffers(), 3U);
 }
 
+TEST_F(BufferPoolTest, MemoryOfALibraryHasOneSizeWhereverThatMuchIsAskedFor) {
+  BufferPool pool(GiB);
+  Endpoint where = node(0);
+  where.traits.by_library = true;
+  static_cast<void>(acquire(pool, where, 8 * KiB));
+  EXPECT_EQ(acquire(pool, where, 4 * KiB)->bytes(), 4 * KiB);
+  EXPECT_EQ(acquire(pool, where, 4 * KiB)->bytes(), 4 * KiB);
+  EXPECT_EQ(fakes.memory->allocations, 2);
+}
+
 TEST_F(BufferPoolTest, TakesTheSmallestThatFitsButNoGiant) {
   BufferPool pool(GiB);
   {

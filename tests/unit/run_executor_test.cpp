@@ -95,6 +95,14 @@ TEST_F(ExecutorTest, WhatTheChosenRowCannotRunHereIsSkippedWithItsReason) {
   EXPECT_EQ(records[4]["status"], "ok") << "CPUs have it";
 }
 
+TEST_F(ExecutorTest, CollectivesAtOnceAreSkippedWhereNoneHasACommunicatorOfItsOwn) {
+  const std::string flow =
+      R"({"method":"memcpy","executor":"numa:0","bytes":64,"members":[{"device":"numa:0","memory":"pageable"}]})";
+  const auto records = run({R"({"id":"a","clock":"device","flows":[)" + flow + "," + flow + "]}"});
+  EXPECT_EQ(records[2]["status"], "skipped");
+  EXPECT_NE(records[2]["reason"].get<std::string>().find("communicator"), std::string::npos) << records[2];
+}
+
 TEST_F(ExecutorTest, WhatAMemoryDoesNotAllowIsSkipped) {
   fakes.memory->objection = "not with these parameters";
   const auto records = run({case_text("a", "1000")});
