@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "backend/gpu/vendor/check.hpp"
 #include "prepared_flow.hpp"
 
 namespace linkscope::testing {
@@ -190,15 +191,18 @@ TEST_F(CopyForms, OfUnknownCallsAreRefused) {
             std::string::npos);
 }
 
+constexpr std::array<const char*, 5> batch_apis = {"batch", "loop", "kernel", "bulk", "2d"};
+
 TEST_F(CopyForms, InBatchesDeliverEveryBuffer) {
-  for (const char* api : {"batch", "loop", "kernel"}) {
-    for (const auto& [count, each] : {std::pair<Bytes, Bytes>{1, 4096}, {7, 65}, {64, 16384}, {300, 512}}) {
+  for (const char* api : batch_apis) {
+    for (const auto& [count, each] :
+         {std::pair<Bytes, Bytes>{1, 4096}, {7, 65}, {64, 16384}, {300, 512}, {33, 20016}}) {
       for (const Ends& between :
            {Ends{"device", "device"}, Ends{"pinned", "device"}, Ends{"device", "registered"}}) {
         const Flow wanted = flow("copy-batch", between.source, between.destination, count * each,
                                  {{"api", api}, {"count", std::to_string(count)}});
         if (const std::string reason = refusal(wanted); !reason.empty()) {
-          EXPECT_EQ(std::string(api), "batch") << reason;
+          EXPECT_TRUE(std::string(api) == "batch" || std::string(api) == "bulk") << reason;
           continue;
         }
         const Prepared prepared = prepare(wanted, 2);
@@ -212,6 +216,74 @@ TEST_F(CopyForms, InBatchesDeliverEveryBuffer) {
         EXPECT_TRUE(prepared.transfer->verify(seed));
       }
     }
+  }
+}
+
+TEST_F(CopyForms, InBatchesOfShuffledBuffersDeliverEachToItsPlace) {
+  constexpr Bytes each = 20016;  // bulk copies take it in pieces
+  for (const Bytes count : {Bytes{1}, Bytes{33}, Bytes{300}}) {
+    for (const char* api : batch_apis) {
+      for (const Ends& between :
+           {Ends{"device", "device"}, Ends{"pinned", "device"}, Ends{"device", "pinned"}}) {
+        Flow wanted = flow("copy-batch", between.source, between.destination, count * each,
+                           {{"api", api}, {"count", std::to_string(count)}, {"scatter", "yes"}});
+        if (const std::string reason = refusal(wanted); !reason.empty()) {
+          EXPECT_NE(std::string(api), "loop") << reason;
+          EXPECT_NE(std::string(api), "kernel") << reason;
+          continue;
+        }
+        const Prepared prepared = prepare(wanted, 2);
+        std::vector<Setting> settings = prepared.transfer->facts().candidates;
+        if (settings.empty()) settings.emplace_back();
+        for (const Setting& setting : settings) {
+          if (!setting.empty()) prepared.transfer->use(setting);
+          EXPECT_EQ(fault_after(*prepared.transfer, 3, Clock::host, seed), "") << api << " " << count;
+        }
+        if (count == 1) continue;
+        const Bytes apart = round_up(each, 512) + 512;  // the first buffer's bytes in the second's place
+        LINKSCOPE_CHECK(gpuMemcpy(prepared.destination->data() + apart, prepared.destination->data(), each,
+                                  gpuMemcpyDefault));
+        EXPECT_TRUE(prepared.transfer->verify(seed)) << api;
+      }
+    }
+  }
+}
+
+TEST_F(CopyForms, InOrderAreNoShuffledBatch) {
+  Flow wanted = flow("copy-batch", "device", "device", 64 * 4 * KiB, {{"api", "loop"}, {"count", "64"}});
+  const Prepared plain = prepare(wanted);
+  ASSERT_EQ(fault_after(*plain.transfer, 1, Clock::host, seed), "");
+  wanted.parameters.set("scatter", "yes");
+  const Arenas same{plain.source.get(), plain.destination.get(), {method("copy-batch").stride(wanted), 1}};
+  const auto shuffled = method("copy-batch").prepare(wanted, same);
+  EXPECT_EQ(fault_after(*shuffled, 1, Clock::host, seed), "");
+  EXPECT_TRUE(plain.transfer->verify(seed));
+  EXPECT_EQ(fault_after(*plain.transfer, 1, Clock::host, seed), "");
+  EXPECT_TRUE(shuffled->verify(seed));
+}
+
+TEST_F(CopyForms, InBatchesReadTheirSourcesInEveryOrder) {
+  for (const char* order : {"call", "any"}) {
+    for (const Ends& between :
+         {Ends{"device", "device"}, Ends{"pinned", "device"}, Ends{"device", "pinned"}}) {
+      Flow wanted = flow("copy-batch", between.source, between.destination, 64 * 4 * KiB, {{"order", order}});
+      if (!refusal(wanted).empty()) continue;
+      const Prepared prepared = prepare(wanted, 2);
+      EXPECT_EQ(fault_after(*prepared.transfer, 3, Clock::device, seed), "") << order;
+      EXPECT_GE(prepared.transfer->notes().size(), 2U) << "the hazard, and that launch cost is inside";
+      wanted.parameters.set("api", "loop");
+      EXPECT_NE(refusal(wanted).find("api batch"), std::string::npos);
+    }
+  }
+}
+
+TEST_F(CopyForms, OfMoreBuffersThanAQueueHoldsAreCaptured) {
+  for (const char* scatter : {"no", "yes"}) {
+    const Prepared prepared =
+        prepare(flow("copy-batch", "pinned", "device", Bytes{1000} * 512,
+                     {{"api", "loop"}, {"count", "1000"}, {"scatter", scatter}, {"graph", "1"}}));
+    for (const Clock clock : {Clock::device, Clock::host})
+      EXPECT_EQ(fault_after(*prepared.transfer, 1, clock, seed), "");
   }
 }
 
@@ -232,6 +304,8 @@ TEST_F(CopyForms, InOneCallWaitBehindTheGateAlsoWhereThereAreMoreBuffersThanAQue
 TEST_F(CopyForms, InBatchesOfUnequalBuffersAreRefused) {
   EXPECT_NE(refusal(flow("copy-batch", "device", "device", 100, {{"count", "64"}})).find("of one size"),
             std::string::npos);
+  EXPECT_NE(refusal(flow("copy-batch", "device", "device", 640, {{"api", "bulk"}, {"count", "64"}})), "");
+  EXPECT_NE(refusal(flow("copy-batch", "device", "device", 6400, {{"api", "2d"}, {"scatter", "yes"}})), "");
 }
 
 struct Recorded {
@@ -332,14 +406,18 @@ TEST_F(CopyForms, BetweenTwoGpusDeliverWhoeverDrivesThem) {
       wanted.back().parameters.set("peer_access", "off");
     }
   }
-  for (const char* api : {"batch", "loop", "kernel"}) {
-    wanted.push_back(flow("copy-batch", nullptr, nullptr, 64 * KiB, {{"api", api}, {"count", "16"}}));
+  for (const char* api : batch_apis) {
+    for (const char* scatter : {"no", "yes"}) {
+      wanted.push_back(flow("copy-batch", nullptr, nullptr, 64 * KiB,
+                            {{"api", api}, {"count", "16"}, {"scatter", scatter}}));
+    }
   }
   for (const Flow& base : wanted) {
     for (const int executor : {0, 1}) {
       const Flow here = between_gpus(base, executor);
       if (const std::string reason = refusal(here); !reason.empty()) {
-        EXPECT_EQ(here.parameters.all().at("api"), "batch") << here.method << ": " << reason;
+        const std::string api = here.parameters.all().at("api");
+        EXPECT_TRUE(api != "loop" && api != "kernel") << here.method << ": " << reason;
         continue;
       }
       const Prepared prepared = prepare(here, 2);

@@ -155,7 +155,7 @@ constexpr Bytes hopper = 227 * KiB;
 
 TEST(BulkGrids, FitTheSharedMemoryOfABlock) {
   for (const Bytes shared : {hopper, 64 * KiB}) {
-    const auto grids = bulk_grids(processors, shared, GiB, {});
+    const auto grids = bulk_grids(processors, shared, GiB, GiB, {});
     EXPECT_FALSE(grids.empty());
     for (const Grid& grid : grids) EXPECT_LE(bulk_shared_bytes(grid), shared);
   }
@@ -163,13 +163,13 @@ TEST(BulkGrids, FitTheSharedMemoryOfABlock) {
 
 TEST(BulkGrids, OfferFewAndManyBlocks) {
   std::set<unsigned> blocks;
-  for (const Grid& grid : bulk_grids(processors, hopper, GiB, {})) blocks.insert(grid.blocks);
+  for (const Grid& grid : bulk_grids(processors, hopper, GiB, GiB, {})) blocks.insert(grid.blocks);
   for (const unsigned wanted : {16U, 33U, 66U, 132U, 264U}) EXPECT_TRUE(blocks.contains(wanted)) << wanted;
 }
 
 TEST(BulkGrids, GiveEveryWarpAPieceOfSmallCopies) {
   for (const Bytes bytes : {Bytes{1}, Bytes{16}, 4 * KiB, 64 * KiB, MiB}) {
-    for (const Grid& grid : bulk_grids(processors, hopper, bytes, {})) {
+    for (const Grid& grid : bulk_grids(processors, hopper, bytes, bytes, {})) {
       const Bytes pieces = std::max<Bytes>((bytes + grid.piece - 1) / grid.piece, 1);
       EXPECT_LE(static_cast<Bytes>(grid.blocks - 1) * (grid.threads / warp), pieces) << bytes;
       EXPECT_EQ(grid.piece % 16, 0);
@@ -179,7 +179,7 @@ TEST(BulkGrids, GiveEveryWarpAPieceOfSmallCopies) {
 
 TEST(BulkGrids, AreFixedByParametersOrRejected) {
   const auto fixed = [](const std::map<std::string, std::string>& parameters) {
-    return bulk_grids(processors, hopper, GiB, flow_of(GiB, parameters).parameters);
+    return bulk_grids(processors, hopper, GiB, GiB, flow_of(GiB, parameters).parameters);
   };
   EXPECT_EQ(fixed({{"blocks", "7"}, {"threads", "64"}, {"stages", "2"}, {"stage_bytes", "4096"}}),
             (std::vector<Grid>{{.blocks = 7, .threads = 64, .depth = 2, .piece = 4096}}));

@@ -20,7 +20,8 @@ namespace linkscope::gpu {
 Method copy_engine(const std::shared_ptr<GpuContext>& context);
 
 /// `count` buffers of an equal share of the flow's bytes each, which are apart from one another in the arena, as rows
-/// of a region. Parameter `api` says how: one call for all (batch), a copy for each (loop), or one kernel (kernel).
+/// of a region. Parameter `api` says how: one call for all (batch), a copy for each (loop), one kernel (kernel, bulk),
+/// or one 2-D copy (2d). `scatter` shuffles the buffers, in another order at either end.
 /// More than 256 copies cannot wait behind a closed gate: launch cost is inside then, but for a kernel, and for a batch
 /// whose one call comes back from a stream that is held.
 Method copy_batch(const std::shared_ptr<GpuContext>& context);

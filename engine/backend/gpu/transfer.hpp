@@ -24,6 +24,9 @@ class GpuTransfer : public Transfer {
   /// `blocks`: never enqueued behind a closed gate, but by a thread of its own once the gate is open, so that its
   /// spans hold the cost of launching, as they do for every caller of such a transfer.
   [[nodiscard]] virtual Enqueue enqueueing() const { return Enqueue::returns; }
+  /// Says whether its calls return before the work is done, wherever they are made: what is recorded or timed until
+  /// the return must.
+  [[nodiscard]] virtual bool returns_early() const { return enqueueing() == Enqueue::returns; }
   /// What it is a share of, where several GPUs do one piece of work: the gate then calls MultiGpuWork::enqueue() and
   /// not this transfer's.
   [[nodiscard]] virtual MultiGpuWork* shared_work() { return nullptr; }

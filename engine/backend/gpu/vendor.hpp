@@ -180,6 +180,10 @@ namespace linkscope::gpu::vendor {
 /// end on the spot, by await_predecessors(); so only launching is brought forward.
 enum class Start { complete, programmatic };
 
+/// When a batch of copies may read its sources: in stream order, while the call lasts, or at any time. The last two may
+/// read what earlier work of the stream has not yet written.
+enum class ReadOrder { stream, call, any };
+
 }  // namespace linkscope::gpu::vendor
 
 #if LINKSCOPE_HIP

@@ -1,4 +1,4 @@
-// copy-batch: one call for many buffers, a call for each, or a kernel.
+// copy-batch: lists of buffers by one call, a call for each, or a kernel.
 #include <algorithm>
 #include <chrono>
 #include <future>
@@ -6,6 +6,7 @@
 
 #include "backend/gpu/copy/copy_path.hpp"
 #include "backend/gpu/gate/lane.hpp"
+#include "backend/gpu/latency/ring_order.hpp"
 #include "backend/gpu/methods.hpp"
 #include "backend/gpu/region/region_transfer.hpp"
 #include "backend/gpu/vendor/check.hpp"
@@ -17,11 +18,20 @@ namespace {
 constexpr Bytes apart = 512;  // at least that much is between two buffers, whose starts are multiples of it
 constexpr auto longest_call = std::chrono::milliseconds(20);
 
-constexpr Parameter buffers = integer("count", "buffers per call", 1, 65536, 64);
-enum class BatchApi { batch, loop, kernel };
+constexpr Parameter buffers = integer("count", "buffers per call", 1, 131072, 64);
+enum class BatchApi { batch, loop, kernel, bulk, pitched };
 constexpr Parameter batch_api =
-    word("api", "batch|loop|kernel",
-         "batch: one call for all; loop: an asynchronous copy each; kernel: one kernel for all");
+    word("api", "batch|loop|kernel|bulk|2d",
+         "batch: one call for all; loop: an asynchronous copy each; kernel: one kernel for all; bulk: one "
+         "kernel's bulk copies (TMA); 2d: one cudaMemcpy2DAsync");
+enum class Scattered { no, yes };
+constexpr Parameter scatter =
+    word("scatter", "no|yes",
+         "yes: buffers lie in shuffled order, another at either end, as the blocks of a paged cache do");
+constexpr Parameter read_order = word(
+    "order", "stream|call|any",
+    "of api batch, when sources are read (srcAccessOrder). Hazard of call and any: a source that earlier "
+    "work of the stream writes may be read before that work is done");
 
 Bytes buffer_count(const Flow& flow) {
   return std::max<Bytes>(static_cast<Bytes>(flow.parameters.number(buffers)), 1);
@@ -34,12 +44,23 @@ Region batch_of(const Flow& flow) {
   return {each, count, 1, pitch, pitch * count};
 }
 
+RowPlaces places_of(const Flow& flow) {
+  if (flow.parameters.choice<Scattered>(scatter) == Scattered::no) return {};
+  const Region region = batch_of(flow);
+  const Scatter from = Scatter::over(region.rows, 1);
+  const Scatter to = Scatter::over(region.rows, 2);
+  RowPlaces places;
+  for (std::uint64_t turn = 0; turn < region.rows; ++turn)
+    places.push_back({region.row_offset(from.place(turn)), region.row_offset(to.place(turn))});
+  return places;
+}
+
 /// One asynchronous copy for each buffer.
 class LoopTransfer final : public DriverRegionTransfer {
  public:
   LoopTransfer(const std::shared_ptr<GpuContext>& context, const Flow& flow, const Arenas& arenas,
                const Region& region)
-      : DriverRegionTransfer(context, flow, arenas, region, region.rows) {
+      : DriverRegionTransfer(context, flow, arenas, region, region.rows, places_of(flow)) {
     run_once();
   }
 
@@ -47,9 +68,10 @@ class LoopTransfer final : public DriverRegionTransfer {
   void run(gpuStream_t stream, std::uint64_t first, std::uint64_t repeats) override {
     for_each_slot(first, repeats, [&](Bytes slot) {
       for (std::uint64_t row = 0; row < region().rows; ++row) {
-        const Bytes at = slot + region().row_offset(row);
-        LINKSCOPE_CHECK(gpuMemcpyAsync(arenas().destination->data() + at, arenas().source->data() + at,
-                                       region().width, gpuMemcpyDefault, stream));
+        const RowPlace at = place(row);
+        LINKSCOPE_CHECK(gpuMemcpyAsync(arenas().destination->data() + slot + at.destination,
+                                       arenas().source->data() + slot + at.source, region().width,
+                                       gpuMemcpyDefault, stream));
       }
     });
   }
@@ -57,22 +79,35 @@ class LoopTransfer final : public DriverRegionTransfer {
 
 /// One call for all buffers. How many commands the driver makes of it is not documented: a start counts one for each
 /// buffer. With more buffers than a queue has commands, the constructor tries whether a held stream takes the call.
+/// Sources that are not read in stream order could be read before the gate opens: the call comes after that.
 class BatchTransfer final : public DriverRegionTransfer {
  public:
   BatchTransfer(const std::shared_ptr<GpuContext>& context, const Flow& flow, const Arenas& arenas,
                 const Region& region)
-      : DriverRegionTransfer(context, flow, arenas, region, std::min(region.rows, queue_share)),
+      : DriverRegionTransfer(context, flow, arenas, region, std::min(region.rows, queue_share),
+                             places_of(flow)),
+        order_(flow.parameters.choice<vendor::ReadOrder>(read_order)),
         sizes_(region.rows, region.width) {
     for (std::uint64_t slot = 0; slot < arenas.rotation.slots; ++slot) {
       for (std::uint64_t row = 0; row < region.rows; ++row) {
-        const Bytes at = slot * arenas.rotation.stride + region.row_offset(row);
-        sources_.push_back(arenas.source->data() + at);
-        destinations_.push_back(arenas.destination->data() + at);
+        const Bytes at = slot * arenas.rotation.stride;
+        sources_.push_back(arenas.source->data() + at + place(row).source);
+        destinations_.push_back(arenas.destination->data() + at + place(row).destination);
       }
     }
     run_once();
-    if (region.rows > queue_share && enqueueing() == Enqueue::returns && !waits_in_stream())
+    const bool in_order = order_ == vendor::ReadOrder::stream;
+    if (enqueueing() == Enqueue::returns && (!in_order || (region.rows > queue_share && !waits_in_stream())))
       enqueue_behind_open_gate();
+  }
+
+  [[nodiscard]] std::vector<std::string> notes() const override {
+    auto found = DriverRegionTransfer::notes();
+    if (order_ != vendor::ReadOrder::stream) {
+      found.emplace_back(
+          "sources may be read before earlier work of the stream is done: here none of it writes them");
+    }
+    return found;
   }
 
  private:
@@ -80,7 +115,7 @@ class BatchTransfer final : public DriverRegionTransfer {
     for (std::uint64_t repeat = 0; repeat < repeats; ++repeat) {
       const std::uint64_t at = (first + repeat) % arenas().rotation.slots * region().rows;
       LINKSCOPE_CHECK(vendor::copy_batch(destinations_.data() + at, sources_.data() + at, sizes_.data(),
-                                         sizes_.size(), stream));
+                                         sizes_.size(), order_, stream));
     }
   }
 
@@ -104,19 +139,31 @@ class BatchTransfer final : public DriverRegionTransfer {
     return waits;
   }
 
+  vendor::ReadOrder order_;
   std::vector<void*> sources_;  ///< of all slots, one after the other
   std::vector<void*> destinations_;
   std::vector<std::size_t> sizes_;  ///< alike in every slot
 };
 
-Support can_batch(const GpuContext& context, const Flow& flow) {
+Support can_batch(GpuContext& context, const Flow& flow) {
   const Bytes count = buffer_count(flow);
   if (flow.bytes == 0 || flow.bytes % count != 0) {
     return Support::no(std::to_string(flow.bytes) + " bytes are not " + std::to_string(count) +
                        " buffers of one size");
   }
   const auto api = flow.parameters.choice<BatchApi>(batch_api);
+  if (api != BatchApi::batch &&
+      flow.parameters.choice<vendor::ReadOrder>(read_order) != vendor::ReadOrder::stream)
+    return Support::no("parameter order is of api batch: other copies read in stream order");
   if (api == BatchApi::kernel) return kernels_reach(context, flow, Ends::both);
+  if (api == BatchApi::bulk) {
+    if (flow.bytes / count % vector_bytes != 0)
+      return Support::no("bulk copies (TMA) take multiples of 16 bytes, not buffers of " +
+                         std::to_string(flow.bytes / count));
+    return takes_bulk(context, flow);
+  }
+  if (api == BatchApi::pitched && flow.parameters.choice<Scattered>(scatter) == Scattered::yes)
+    return Support::no("a 2-D copy needs buffers at a constant distance: scatter no");
   if (const Support complete = has_ends(context, flow, Ends::both); !complete) return complete;
   if (api == BatchApi::batch) {
     if (const std::string missing = vendor::no_batch(); !missing.empty()) return Support::no(missing);
@@ -131,8 +178,15 @@ std::unique_ptr<Transfer> make_batch(const std::shared_ptr<GpuContext>& context,
       return std::make_unique<BatchTransfer>(context, flow, arenas, batch_of(flow));
     case BatchApi::loop:
       return std::make_unique<LoopTransfer>(context, flow, arenas, batch_of(flow));
+    case BatchApi::pitched:
+      return plane_by_plane(context, flow, arenas, batch_of(flow));
+    case BatchApi::bulk:
+      return std::make_unique<KernelRegionTransfer>(context, flow, arenas, batch_of(flow),
+                                                    bulk_region_kernel(*context, flow, batch_of(flow)),
+                                                    places_of(flow));
     default:
-      return std::make_unique<KernelRegionTransfer>(context, flow, arenas, batch_of(flow));
+      return std::make_unique<KernelRegionTransfer>(context, flow, arenas, batch_of(flow),
+                                                    plain_region_kernel(*context, flow), places_of(flow));
   }
 }
 
@@ -142,8 +196,8 @@ Method copy_batch(const std::shared_ptr<GpuContext>& context) {
   return region_row(
       context,
       {"copy-batch", "copies many buffers by one call (cudaMemcpyBatchAsync), a call each, or a kernel"},
-      parameters_of(plain_grid_numbers, {peer_access, buffers, batch_api}), &batch_of, &can_batch,
-      &make_batch);
+      parameters_of(bulk_numbers, {peer_access, buffers, batch_api, scatter, read_order}), &batch_of,
+      &can_batch, &make_batch);
 }
 
 }  // namespace linkscope::gpu

@@ -60,6 +60,7 @@ class GraphTransfer final : public FormOf<GpuTransfer> {
   }
 
   [[nodiscard]] int device() const override { return work().device(); }
+  [[nodiscard]] Enqueue enqueueing() const override { return work().enqueueing(); }
   void enqueue(gpuStream_t stream, std::uint64_t repeats) override {
     for (std::uint64_t repeat = 0; repeat < repeats; ++repeat) graph_.launch(stream);
     count_as_run(transfers() + repeats);
@@ -135,7 +136,7 @@ class ReturningCall final : public FormOf<CallTransfer> {
 GpuTransfer& asynchronous(Transfer& inner, const std::string& form) {
   auto* const work = dynamic_cast<GpuTransfer*>(&inner);
   if (work == nullptr) throw Error(Fault::unsupported, form + ": the work is not on a stream");
-  if (work->enqueueing() == Enqueue::returns) return *work;
+  if (work->returns_early()) return *work;
   throw Error(Fault::unsupported,
               form +
                   ": the call keeps the calling thread until the work is done, or nearly so "

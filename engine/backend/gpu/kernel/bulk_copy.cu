@@ -4,49 +4,79 @@
 #include "backend/gpu/gpu_method.hpp"
 #include "backend/gpu/kernel/sweep_kernels.hpp"
 #include "backend/gpu/methods.hpp"
+#include "backend/gpu/region/region_transfer.hpp"
 
 namespace linkscope::gpu {
 namespace {
 
-/// The pieces of one warp, slot after slot: piece `warp` and every `warps`-th after it.
+/// The rows of a slot, as in a region of one plane. `places`: null, or where each lies.
+struct Rows {
+  Bytes width;
+  Bytes pitch;
+  std::uint64_t count;
+  const RowPlace* places;
+};
+
+/// The pieces of one warp, slot after slot: of all pieces of all rows, piece `warp` and every `warps`-th after it. The
+/// place of a row is loaded when its turn comes, before its piece is asked for.
 class WarpPieces {
  public:
-  __device__ WarpPieces(const Sweep& sweep, unsigned piece_bytes, std::uint64_t warp, std::uint64_t warps)
-      : whole_(sweep.vectors * vector_bytes),
+  __device__ WarpPieces(const Sweep& sweep, const Rows& rows, unsigned piece_bytes, std::uint64_t warp,
+                        std::uint64_t warps)
+      : rows_(rows),
         stride_(sweep.stride),
         piece_bytes_(piece_bytes),
-        first_(warp * piece_bytes),
-        step_(warps * piece_bytes),
+        in_row_((rows.width + piece_bytes - 1) / piece_bytes),
+        first_(warp),
+        step_(warps),
         slots_(sweep.slots),
         slot_(sweep.first),
-        offset_(first_) {}
+        piece_(warp) {
+    find_place();
+  }
 
   /// Counts the pieces in `repeats` slots.
   [[nodiscard]] __device__ std::uint64_t count(std::uint64_t repeats) const {
-    return first_ < whole_ ? repeats * ((whole_ - first_ + step_ - 1) / step_) : 0;
+    return first_ < all() ? repeats * ((all() - first_ + step_ - 1) / step_) : 0;
   }
-  /// The current piece's offset in the arena.
-  [[nodiscard]] __device__ Bytes offset() const { return slot_ * stride_ + offset_; }
+  /// The current piece's offsets in the arenas.
+  [[nodiscard]] __device__ Bytes source() const { return slot_ * stride_ + place_.source + within_; }
+  [[nodiscard]] __device__ Bytes destination() const {
+    return slot_ * stride_ + place_.destination + within_;
+  }
   [[nodiscard]] __device__ unsigned bytes() const {
-    const Bytes left = whole_ - offset_;
+    const Bytes left = rows_.width - within_;
     return left < piece_bytes_ ? static_cast<unsigned>(left) : piece_bytes_;
   }
   __device__ void advance() {
-    offset_ += step_;
-    if (offset_ < whole_) return;
-    offset_ = first_;
-    if (++slot_ == slots_) slot_ = 0;
+    piece_ += step_;
+    if (piece_ >= all()) {
+      piece_ = first_;
+      if (++slot_ == slots_) slot_ = 0;
+    }
+    find_place();
   }
 
  private:
-  Bytes whole_;
+  [[nodiscard]] __device__ std::uint64_t all() const { return rows_.count * in_row_; }
+  __device__ void find_place() {
+    if (piece_ >= all()) return;
+    const std::uint64_t row = rows_.count == 1 ? 0 : piece_ / in_row_;
+    within_ = (piece_ - row * in_row_) * piece_bytes_;
+    place_ = rows_.places == nullptr ? RowPlace{row * rows_.pitch, row * rows_.pitch} : rows_.places[row];
+  }
+
+  Rows rows_;
   Bytes stride_;
   unsigned piece_bytes_;
-  Bytes first_;
-  Bytes step_;
+  std::uint64_t in_row_;  ///< pieces
+  std::uint64_t first_;
+  std::uint64_t step_;
   std::uint64_t slots_;
   std::uint64_t slot_;
-  Bytes offset_;
+  std::uint64_t piece_;
+  RowPlace place_;
+  Bytes within_ = 0;  ///< the row
 };
 
 /// One thread's pipeline. The piece at hand is stored from its stage; the stage whose store is half a ring old has been
@@ -61,7 +91,7 @@ __device__ void pump(const Sweep& sweep, WarpPieces loads, unsigned stage_bytes,
   std::uint64_t loaded = 0;
   const auto load_next = [&] {
     const unsigned stage = loaded % stages;
-    vendor::bulk_load(ring + static_cast<std::size_t>(stage) * stage_bytes, sweep.source + loads.offset(),
+    vendor::bulk_load(ring + static_cast<std::size_t>(stage) * stage_bytes, sweep.source + loads.source(),
                       loads.bytes(), barriers + stage);
     loads.advance();
     ++loaded;
@@ -71,7 +101,7 @@ __device__ void pump(const Sweep& sweep, WarpPieces loads, unsigned stage_bytes,
   for (std::uint64_t stored = 0; stored < total; ++stored) {
     const unsigned stage = stored % stages;
     vendor::bulk_wait_loaded(barriers + stage, stored / stages % 2);
-    vendor::bulk_store(sweep.destination + stores.offset(),
+    vendor::bulk_store(sweep.destination + stores.destination(),
                        ring + static_cast<std::size_t>(stage) * stage_bytes, stores.bytes());
     stores.advance();
     if (stored < leaving) continue;
@@ -82,14 +112,14 @@ __device__ void pump(const Sweep& sweep, WarpPieces loads, unsigned stage_bytes,
 }
 
 template <unsigned stages>
-__global__ void bulk_copy_kernel(Sweep sweep, unsigned stage_bytes) {
+__global__ void bulk_copy_kernel(Sweep sweep, Rows rows, unsigned stage_bytes) {
   extern __shared__ __align__(128) std::byte shared[];
   const unsigned warp = threadIdx.x / warpSize;
   const unsigned warps = blockDim.x / warpSize;
   if (threadIdx.x % warpSize == 0) {
     const std::size_t ring_bytes = static_cast<std::size_t>(stages) * stage_bytes;
     auto* const barriers = reinterpret_cast<std::uint64_t*>(shared + warps * ring_bytes);
-    const WarpPieces mine(sweep, stage_bytes, blockIdx.x * static_cast<std::uint64_t>(warps) + warp,
+    const WarpPieces mine(sweep, rows, stage_bytes, blockIdx.x * static_cast<std::uint64_t>(warps) + warp,
                           gridDim.x * static_cast<std::uint64_t>(warps));
     pump<stages>(sweep, mine, stage_bytes, shared + warp * ring_bytes, barriers + warp * stages);
   }
@@ -99,7 +129,7 @@ __global__ void bulk_copy_kernel(Sweep sweep, unsigned stage_bytes) {
   });
 }
 
-using BulkKernel = void (*)(Sweep, unsigned);
+using BulkKernel = void (*)(Sweep, Rows, unsigned);
 
 BulkKernel kernel_of(unsigned stages) {
   switch (stages) {
@@ -122,6 +152,40 @@ Bytes shared_bytes_of_block(int device) {
   return static_cast<Bytes>(shared);
 }
 
+/// Every kernel, allowed all shared memory of a block on the current device.
+std::vector<const void*> bulk_kernels(Bytes shared) {
+  std::vector<const void*> kernels;
+  for (const unsigned stages : {2U, 4U, 8U, 16U}) {
+    kernels.push_back(address_of(kernel_of(stages)));
+    LINKSCOPE_CHECK(gpuFuncSetAttribute(kernels.back(), gpuFuncAttributeMaxDynamicSharedMemorySize,
+                                        static_cast<int>(shared)));
+  }
+  return kernels;
+}
+
+void launch_bulk(gpuStream_t stream, const Sweep& sweep, const Rows& rows, const Grid& grid) {
+  kernel_of(grid.depth)<<<grid.blocks, grid.threads, bulk_shared_bytes(grid), stream>>>(sweep, rows,
+                                                                                        grid.piece);
+}
+
+std::unique_ptr<Transfer> make_bulk_copy(const std::shared_ptr<GpuContext>& gpus, const Flow& flow,
+                                         const Arenas& arenas) {
+  auto memory = std::make_shared<const SweptMemory>(gpus, flow, arenas, flow.bytes);
+  const Bytes shared = shared_bytes_of_block(memory->device);
+  auto grids = bulk_grids(gpus->device(memory->device).multiprocessors, shared, flow.bytes, flow.bytes,
+                          flow.parameters);
+  SweepWork work =
+      sweep_work(std::move(memory), flow.bytes / vector_bytes, GridChoice(bulk_numbers, std::move(grids)));
+  work.kernels = bulk_kernels(shared);
+  work.launch = [](const SweepLaunch& at) {
+    launch_bulk(at.stream, at.sweep, {at.sweep.vectors * vector_bytes, 0, 1, nullptr}, at.grid);
+  };
+  if (is_local(flow)) work.touched_bytes = 2 * flow.bytes;
+  return std::make_unique<SweepTransfer>(std::move(work));
+}
+
+}  // namespace
+
 Support takes_bulk(GpuContext& gpus, const Flow& flow) {
   if (const Support reached = kernels_reach(gpus, flow, Ends::both); !reached) return reached;
   gpus.use(flow.executor.index);
@@ -129,27 +193,17 @@ Support takes_bulk(GpuContext& gpus, const Flow& flow) {
   return reason.empty() ? Support::yes() : Support::no(std::move(reason));
 }
 
-std::unique_ptr<Transfer> make_bulk_copy(const std::shared_ptr<GpuContext>& gpus, const Flow& flow,
-                                         const Arenas& arenas) {
-  auto memory = std::make_shared<const SweptMemory>(gpus, flow, arenas, flow.bytes);
-  const Bytes shared = shared_bytes_of_block(memory->device);
-  auto grids = bulk_grids(gpus->device(memory->device).multiprocessors, shared, flow.bytes, flow.parameters);
-  SweepWork work =
-      sweep_work(std::move(memory), flow.bytes / vector_bytes, GridChoice(bulk_numbers, std::move(grids)));
-  for (const unsigned stages : {2U, 4U, 8U, 16U}) {
-    work.kernels.push_back(address_of(kernel_of(stages)));
-    LINKSCOPE_CHECK(gpuFuncSetAttribute(work.kernels.back(), gpuFuncAttributeMaxDynamicSharedMemorySize,
-                                        static_cast<int>(shared)));
-  }
-  work.launch = [](const SweepLaunch& at) {
-    kernel_of(at.grid.depth)<<<at.grid.blocks, at.grid.threads, bulk_shared_bytes(at.grid), at.stream>>>(
-        at.sweep, at.grid.piece);
-  };
-  if (is_local(flow)) work.touched_bytes = 2 * flow.bytes;
-  return std::make_unique<SweepTransfer>(std::move(work));
+RegionKernel bulk_region_kernel(GpuContext& gpus, const Flow& flow, const Region& region) {
+  gpus.use(flow.executor.index);
+  const Bytes shared = shared_bytes_of_block(flow.executor.index);
+  return {{bulk_numbers, bulk_grids(gpus.device(flow.executor.index).multiprocessors, shared, flow.bytes,
+                                    region.width, flow.parameters)},
+          bulk_kernels(shared),
+          [](gpuStream_t stream, const Sweep& sweep, const Region& rows, const Grid& grid,
+             const RowPlace* places) {
+            launch_bulk(stream, sweep, {rows.width, rows.pitch, rows.rows, places}, grid);
+          }};
 }
-
-}  // namespace
 
 Method kernel_bulk_copy(const std::shared_ptr<GpuContext>& gpus) {
   return stream_row(

@@ -40,12 +40,15 @@ void require_bulk(const Grid& grid, Bytes shared_bytes) {
                                       " of shared memory, a block has " + format_bytes(shared_bytes));
 }
 
-/// With pieces so short, and blocks so few, that every warp has one.
-Grid fitted(Grid grid, Bytes bytes) {
+/// With pieces so short, and blocks so few, that every warp has one, and no piece longer than a row.
+Grid fitted(Grid grid, Bytes bytes, Bytes row) {
   constexpr unsigned shortest_piece = 1024;  // below that the copy unit's own rate is the bound
   const unsigned warps = grid.threads / bulk_warp;
   const auto pieces = [&] { return std::max<Bytes>((bytes + grid.piece - 1) / grid.piece, 1); };
-  while (pieces() < static_cast<Bytes>(grid.blocks) * warps && grid.piece > shortest_piece) grid.piece /= 2;
+  grid.piece =
+      static_cast<unsigned>(std::clamp<Bytes>(round_up(row, vector_bytes), vector_bytes, grid.piece));
+  while (pieces() < static_cast<Bytes>(grid.blocks) * warps && grid.piece > shortest_piece)
+    grid.piece = static_cast<unsigned>(round_up(grid.piece / 2, vector_bytes));
   grid.blocks = static_cast<unsigned>(std::min<Bytes>(grid.blocks, (pieces() + warps - 1) / warps));
   return grid;
 }
@@ -126,7 +129,7 @@ Bytes bulk_shared_bytes(const Grid& grid) {
   return static_cast<Bytes>(grid.threads / bulk_warp) * grid.depth * (grid.piece + sizeof(std::uint64_t));
 }
 
-std::vector<Grid> bulk_grids(int multiprocessors, Bytes shared_bytes, Bytes bytes,
+std::vector<Grid> bulk_grids(int multiprocessors, Bytes shared_bytes, Bytes bytes, Bytes row,
                              const Parameters& parameters) {
   const auto processors = static_cast<unsigned>(multiprocessors);
   const auto shape = [](unsigned blocks, unsigned threads, unsigned depth, Bytes piece) {
@@ -148,7 +151,7 @@ std::vector<Grid> bulk_grids(int multiprocessors, Bytes shared_bytes, Bytes byte
   }
   std::vector<Grid> grids;
   for (const Grid& each : wanted) {
-    const Grid grid = fitted(each, bytes);
+    const Grid grid = fitted(each, bytes, row);
     if (bulk_shared_bytes(grid) <= shared_bytes) add_unlike(grids, grid);
   }
   return grids;

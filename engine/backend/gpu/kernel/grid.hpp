@@ -96,9 +96,9 @@ inline constexpr GridNumber bulk_numbers[] = {
      &Grid::piece, 16}};
 /// Shared memory of a block: its rings and their barriers.
 Bytes bulk_shared_bytes(const Grid& grid);
-/// As sweep_grids, for a copy of `bytes` where a block may have so much shared memory. Throws Error{unsupported} where
-/// parameters ask for more of it.
-std::vector<Grid> bulk_grids(int multiprocessors, Bytes shared_bytes, Bytes bytes,
+/// As sweep_grids, for a copy of `bytes` in rows of `row` bytes where a block may have so much shared memory. Throws
+/// Error{unsupported} where parameters ask for more of it.
+std::vector<Grid> bulk_grids(int multiprocessors, Bytes shared_bytes, Bytes bytes, Bytes row,
                              const Parameters& parameters);
 
 /// The grids that a transfer offers for tuning, best guess first, and the one in use.

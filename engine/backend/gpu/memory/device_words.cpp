@@ -31,6 +31,13 @@ void DeviceWords::clear() {
   LINKSCOPE_CHECK(gpuStreamSynchronize(stream));
 }
 
+void DeviceWords::write(const std::vector<std::uint64_t>& words) {
+  const gpuStream_t stream = context_.service_stream(device_);
+  LINKSCOPE_CHECK(
+      gpuMemcpyAsync(words_, words.data(), count_ * sizeof(std::uint64_t), gpuMemcpyDefault, stream));
+  LINKSCOPE_CHECK(gpuStreamSynchronize(stream));
+}
+
 std::vector<std::uint64_t> DeviceWords::read() const {
   std::vector<std::uint64_t> words(count_);
   const gpuStream_t stream = context_.service_stream(device_);

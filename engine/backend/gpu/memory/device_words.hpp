@@ -19,6 +19,8 @@ class DeviceWords {
 
   [[nodiscard]] std::uint64_t* data() const { return words_; }
   void clear();
+  /// Replaces all of them.
+  void write(const std::vector<std::uint64_t>& words);
   [[nodiscard]] std::vector<std::uint64_t> read() const;
 
  private:

@@ -3,6 +3,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "backend/gpu/memory/device_words.hpp"
 #include "backend/gpu/region/region_transfer.hpp"
@@ -17,7 +18,8 @@ constexpr Bytes piece_bytes = 16 * MiB;
 
 class RegionCheck final : public Check {
  public:
-  RegionCheck(std::shared_ptr<GpuContext> context, int executor, const Arenas& arenas, const Region& region)
+  RegionCheck(std::shared_ptr<GpuContext> context, int executor, const Arenas& arenas, const Region& region,
+              const RowPlaces& places)
       : context_(std::move(context)), device_(executor), arenas_(arenas), region_(region) {
     const Rotation& rotation = arenas.rotation;
     const bool apart = is_stacked()
@@ -35,6 +37,11 @@ class RegionCheck final : public Check {
     }
     const DeviceId& holder = arenas.destination->where().device;
     if (holder.kind == DeviceKind::gpu) device_ = holder.index;
+    if (places.empty()) return;
+    std::vector<std::uint64_t> words(places.size());
+    for (const RowPlace& place : places)
+      words[place.destination / region.pitch] = place.source / region.pitch;
+    origins_.emplace(*context_, device_, words.size()).write(words);
   }
 
   void arm(std::uint64_t seed) override {
@@ -56,6 +63,7 @@ class RegionCheck final : public Check {
   [[nodiscard]] Bytes extent() const {
     return (arenas_.rotation.slots - 1) * arenas_.rotation.stride + region_.footprint();
   }
+  [[nodiscard]] const std::uint64_t* origins() const { return origins_ ? origins_->data() : nullptr; }
   [[nodiscard]] bool is_stacked() const {
     return arenas_.rotation.slots > 1 && arenas_.rotation.stride == region_.rows * region_.pitch &&
            region_.planes > 1;
@@ -70,6 +78,7 @@ class RegionCheck final : public Check {
   int device_;  ///< the GPU that compares
   Arenas arenas_;
   Region region_;
+  std::optional<DeviceWords> origins_;  ///< of each row the source's row that belongs there
 };
 
 std::optional<Mismatch> RegionCheck::verify(std::uint64_t seed, std::uint64_t slots_touched) const {
@@ -91,7 +100,8 @@ std::optional<Mismatch> RegionCheck::verify(std::uint64_t seed, std::uint64_t sl
 std::optional<Bytes> RegionCheck::compare(Bytes at, const Region& region, std::uint64_t seed) const {
   if (context_->reachable(device_, arenas_.destination->where())) {
     const PeerMapping arena = context_->reach(device_, *arenas_.destination);
-    return compare_region(*context_, device_, arena.address + at, 0, region.footprint(), region, seed);
+    return compare_region(*context_, device_, arena.address + at, 0, region.footprint(), region, seed,
+                          origins());
   }
   return compare_copied(arenas_.destination->data() + at, region, seed);
 }
@@ -105,7 +115,7 @@ std::optional<Bytes> RegionCheck::compare_copied(const std::byte* at, const Regi
   for (Bytes first = 0; first < region.footprint(); first += piece_bytes) {
     const Bytes length = std::min(piece_bytes, region.footprint() - first);
     LINKSCOPE_CHECK(gpuMemcpyAsync(window, at + first, length, gpuMemcpyDefault, stream));
-    const auto bad = compare_region(*context_, device_, window, first, length, region, seed);
+    const auto bad = compare_region(*context_, device_, window, first, length, region, seed, origins());
     if (bad) return first + *bad;
   }
   return std::nullopt;
@@ -127,8 +137,8 @@ Mismatch RegionCheck::describe(std::uint64_t slot, const Region& region, Bytes o
 }  // namespace
 
 std::unique_ptr<Check> region_check(const std::shared_ptr<GpuContext>& context, int executor,
-                                    const Arenas& arenas, const Region& region) {
-  return std::make_unique<RegionCheck>(context, executor, arenas, region);
+                                    const Arenas& arenas, const Region& region, const RowPlaces& places) {
+  return std::make_unique<RegionCheck>(context, executor, arenas, region, places);
 }
 
 }  // namespace linkscope::gpu

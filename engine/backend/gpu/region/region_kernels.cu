@@ -34,7 +34,7 @@ struct RowAt {
 /// link.
 template <class Unit, unsigned rows_at_once>
 __global__ void __launch_bounds__(most_region_threads)
-    copy_region_kernel(Sweep sweep, Region from, Region to, unsigned lanes) {
+    copy_region_kernel(Sweep sweep, Region from, Region to, unsigned lanes, const RowPlace* places) {
   constexpr unsigned units_at_once = in_flight / rows_at_once;
   const std::uint64_t units = from.width / sizeof(Unit);
   const std::uint64_t stretch = static_cast<std::uint64_t>(lanes) * units_at_once;
@@ -51,8 +51,11 @@ __global__ void __launch_bounds__(most_region_threads)
 #pragma unroll
       for (unsigned r = 0; r < rows_at_once; ++r) {
         const RowAt row(bundle + r * bundles, from.rows, few);
-        const auto* source = reinterpret_cast<const Unit*>(sweep.source + slot + row.offset(from));
         const bool there = bundle + r * bundles < rows;
+        const Bytes at = places == nullptr ? row.offset(from)
+                         : there           ? places[bundle + r * bundles].source
+                                           : 0;
+        const auto* source = reinterpret_cast<const Unit*>(sweep.source + slot + at);
 #pragma unroll
         for (unsigned k = 0; k < units_at_once; ++k) {
           if (there && first + k * lanes < units)
@@ -62,8 +65,11 @@ __global__ void __launch_bounds__(most_region_threads)
 #pragma unroll
       for (unsigned r = 0; r < rows_at_once; ++r) {
         const RowAt row(bundle + r * bundles, from.rows, few);
-        auto* destination = reinterpret_cast<Unit*>(sweep.destination + slot + row.offset(to));
         const bool there = bundle + r * bundles < rows;
+        const Bytes at = places == nullptr ? row.offset(to)
+                         : there           ? places[bundle + r * bundles].destination
+                                           : 0;
+        auto* destination = reinterpret_cast<Unit*>(sweep.destination + slot + at);
 #pragma unroll
         for (unsigned k = 0; k < units_at_once; ++k) {
           if (there && first + k * lanes < units)
@@ -89,7 +95,7 @@ Bytes unit_of(const Sweep& sweep, const Region& from, const Region& to) {
   return all & (~all + 1);
 }
 
-using CopyKernel = void (*)(Sweep, Region, Region, unsigned);
+using CopyKernel = void (*)(Sweep, Region, Region, unsigned, const RowPlace*);
 
 /// Rows that the threads of one warp hold, a unit each.
 bool is_short(std::uint64_t units) { return units <= warp_lanes; }
@@ -138,6 +144,7 @@ struct CompareRegion {
   Bytes length;
   Region region;
   std::uint64_t seed;
+  const std::uint64_t* origins;
 
   __device__ Bytes operator()(std::uint64_t item) const {
     constexpr std::uint64_t poison = poison_byte * 0x0101010101010101ULL;
@@ -150,7 +157,10 @@ struct CompareRegion {
       for (Bytes k = 0; k < count; ++k) found |= static_cast<std::uint64_t>(window[at + k]) << (8 * k);
     }
     const std::uint64_t mask = mask_of(region, first + at);
-    const std::uint64_t expected = (pattern_word(seed, (first + at) / word_bytes) & mask) | (poison & ~mask);
+    const Bytes row = (first + at) / region.pitch;
+    const Bytes origin =
+        origins == nullptr ? first + at : origins[row] * region.pitch + (first + at) % region.pitch;
+    const std::uint64_t expected = (pattern_word(seed, origin / word_bytes) & mask) | (poison & ~mask);
     const Bytes within = first_difference(found, expected);
     return within < count ? at + within : no_bad;
   }
@@ -159,11 +169,11 @@ struct CompareRegion {
 }  // namespace
 
 void launch_region_copy(gpuStream_t stream, const Sweep& sweep, const Region& from, const Region& to,
-                        const Grid& grid) {
+                        const Grid& grid, const RowPlace* places) {
   const Bytes unit = unit_of(sweep, from, to);
   const std::uint64_t units = from.width / unit;
   const CopyKernel kernel = is_short(units) ? kernel_for<in_flight>(unit) : kernel_for<1>(unit);
-  kernel<<<grid.blocks, grid.threads, 0, stream>>>(sweep, from, to, lanes_of(units));
+  kernel<<<grid.blocks, grid.threads, 0, stream>>>(sweep, from, to, lanes_of(units), places);
   LINKSCOPE_CHECK(gpuGetLastError());
 }
 
@@ -177,9 +187,10 @@ std::vector<const void*> region_copy_kernels() {
 }
 
 std::optional<Bytes> compare_region(GpuContext& context, int device, const std::byte* window, Bytes first,
-                                    Bytes length, const Region& region, std::uint64_t seed) {
+                                    Bytes length, const Region& region, std::uint64_t seed,
+                                    const std::uint64_t* origins) {
   return first_bad(context, device, (length + word_bytes - 1) / word_bytes,
-                   CompareRegion{window, first, length, region, seed});
+                   CompareRegion{window, first, length, region, seed, origins});
 }
 
 }  // namespace linkscope::gpu

@@ -18,8 +18,9 @@ constexpr Bytes largest_pitch = (Bytes{1} << 31U) - 1;  // what both vendors' dr
 
 class PlaneByPlane final : public DriverRegionTransfer {
  public:
-  PlaneByPlane(const std::shared_ptr<GpuContext>& context, const Flow& flow, const Arenas& arenas)
-      : DriverRegionTransfer(context, flow, arenas, region_of(flow), region_of(flow).planes) {
+  PlaneByPlane(const std::shared_ptr<GpuContext>& context, const Flow& flow, const Arenas& arenas,
+               const Region& region)
+      : DriverRegionTransfer(context, flow, arenas, region, region.planes) {
     run_once();
   }
 
@@ -228,9 +229,15 @@ Support can_pack(const GpuContext& context, const Flow& flow) {
   return Support::no("pack-copy-unpack is driven by the source's GPU or the destination's");
 }
 
+std::unique_ptr<Transfer> make_by_planes(const std::shared_ptr<GpuContext>& context, const Flow& flow,
+                                         const Arenas& arenas) {
+  return plane_by_plane(context, flow, arenas, region_of(flow));
+}
+
 std::unique_ptr<Transfer> make_by_kernel(const std::shared_ptr<GpuContext>& context, const Flow& flow,
                                          const Arenas& arenas) {
-  return std::make_unique<KernelRegionTransfer>(context, flow, arenas, region_of(flow));
+  return std::make_unique<KernelRegionTransfer>(context, flow, arenas, region_of(flow),
+                                                plain_region_kernel(*context, flow));
 }
 
 Support can_copy_by_kernel(const GpuContext& context, const Flow& flow) {
@@ -240,12 +247,17 @@ Support can_copy_by_kernel(const GpuContext& context, const Flow& flow) {
 
 }  // namespace
 
+std::unique_ptr<Transfer> plane_by_plane(const std::shared_ptr<GpuContext>& context, const Flow& flow,
+                                         const Arenas& arenas, const Region& region) {
+  return std::make_unique<PlaneByPlane>(context, flow, arenas, region);
+}
+
 Method copy_engine_2d(const std::shared_ptr<GpuContext>& context) {
   return region_row(context,
                     {"copy-engine-2d", "copies a region plane by plane (cudaMemcpy2DAsync, hipMemcpy2DAsync)",
                      Quantity::bandwidth, copy_engine_traits},
                     {region_shape, region_container, peer_access}, &region_of, &can_copy_regions,
-                    &make<PlaneByPlane>);
+                    &make_by_planes);
 }
 
 Method copy_engine_3d(const std::shared_ptr<GpuContext>& context) {

@@ -40,9 +40,13 @@ Method region_row(const std::shared_ptr<GpuContext>& context, const MethodSpec& 
 }
 
 RegionTransfer::RegionTransfer(std::shared_ptr<GpuContext> context, const Flow& flow, const Arenas& arenas,
-                               const Region& region)
-    : context_(std::move(context)), device_(flow.executor.index), arenas_(arenas), region_(region) {
-  set_check(region_check(context_, device_, arenas, region));
+                               const Region& region, RowPlaces places)
+    : context_(std::move(context)),
+      device_(flow.executor.index),
+      arenas_(arenas),
+      region_(region),
+      places_(std::move(places)) {
+  set_check(region_check(context_, device_, arenas, region, places_));
 }
 
 void RegionTransfer::enqueue(gpuStream_t stream, std::uint64_t repeats) {
@@ -56,8 +60,10 @@ void RegionTransfer::arm(std::uint64_t seed) {
 }
 
 DriverRegionTransfer::DriverRegionTransfer(const std::shared_ptr<GpuContext>& context, const Flow& flow,
-                                           const Arenas& arenas, const Region& region, std::uint64_t commands)
-    : RegionTransfer(context, flow, arenas, region),
+                                           const Arenas& arenas, const Region& region, std::uint64_t commands,
+                                           RowPlaces places)
+    : RegionTransfer(context, flow, arenas, region, std::move(places)),
+      returns_early_(enqueueing_of_copy(flow) == Enqueue::returns),
       enqueueing_(commands > queue_share ? Enqueue::blocks : enqueueing_of_copy(flow)),
       path_(open_copy_path(*context, flow)) {
   if (enqueueing_ == Enqueue::blocks) return;
@@ -100,25 +106,40 @@ std::vector<Grid> region_grids(const GpuProperties& device, const Parameters& pa
           grid(16 * processors, 128)};
 }
 
+RegionKernel plain_region_kernel(const GpuContext& context, const Flow& flow) {
+  return {{plain_grid_numbers, region_grids(context.device(flow.executor.index), flow.parameters)},
+          region_copy_kernels(),
+          [](gpuStream_t stream, const Sweep& sweep, const Region& region, const Grid& grid,
+             const RowPlace* places) { launch_region_copy(stream, sweep, region, region, grid, places); }};
+}
+
 KernelRegionTransfer::KernelRegionTransfer(const std::shared_ptr<GpuContext>& context, const Flow& flow,
-                                           const Arenas& arenas, const Region& region)
-    : RegionTransfer(context, flow, arenas, region),
+                                           const Arenas& arenas, const Region& region, RegionKernel kernel,
+                                           const RowPlaces& places)
+    : RegionTransfer(context, flow, arenas, region, places),
       source_(context->reach(device(), *arenas.source)),
       destination_(context->reach(device(), *arenas.destination)),
-      grids_(plain_grid_numbers, region_grids(context->device(flow.executor.index), flow.parameters)) {
-  grids_.offer(own_facts());
+      kernel_(std::move(kernel)) {
+  kernel_.grids.offer(own_facts());
   sweep_.source = source_.address;
   sweep_.destination = destination_.address;
   sweep_.stride = arenas.rotation.stride;
   sweep_.slots = arenas.rotation.slots;
-  context->load(device(), region_copy_kernels());
+  context->load(device(), kernel_.kernels);
+  if (places.empty()) return;
+  std::vector<std::uint64_t> words;
+  words.reserve(2 * places.size());
+  for (const RowPlace& place : places) words.insert(words.end(), {place.source, place.destination});
+  listed_.emplace(*context, device(), words.size()).write(words);
 }
 
 void KernelRegionTransfer::run(gpuStream_t stream, std::uint64_t first, std::uint64_t repeats) {
   Sweep sweep = sweep_;
   sweep.first = first;
   sweep.repeats = repeats;
-  launch_region_copy(stream, sweep, region(), region(), grids_.used());
+  const auto* const places = listed_ ? reinterpret_cast<const RowPlace*>(listed_->data()) : nullptr;
+  kernel_.launch(stream, sweep, region(), kernel_.grids.used(), places);
+  LINKSCOPE_CHECK(gpuGetLastError());
 }
 
 }  // namespace linkscope::gpu

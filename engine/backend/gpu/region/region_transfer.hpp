@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -23,36 +24,48 @@ namespace linkscope::gpu {
                                 std::vector<Parameter> parameters, Region (*shape)(const Flow&),
                                 AskGpus supports, MakeTransfer make);
 
+/// Where one row of a list lies in a slot, at either end.
+struct RowPlace {
+  Bytes source = 0;
+  Bytes destination = 0;
+};
+/// The rows of a region of one plane in the order in which a method takes them, each once at either end; empty: every
+/// row at the like place of both.
+using RowPlaces = std::vector<RowPlace>;
+
 /// The CopyCheck of a region that is alike in every slot of both ends (footprint after footprint, or stacked: row after
-/// row in the same planes). After the transfer its bytes hold the source's pattern, each at its own place, and those
-/// between them are still poison. Kernels of the destination's GPU compare, so that checking never opens peer access;
+/// row in the same planes). After the transfer its bytes hold the source's pattern, each at its own place or its row at
+/// that of `places`, and those between them are still poison. Kernels of the destination's GPU compare, so that checking never opens peer access;
 /// kernels of the executor compare host memory, in pieces copied to the GPU where they cannot reach it. Throws
 /// Error{bad_input} unless both arenas hold their slots, and these do not overlap.
 [[nodiscard]] std::unique_ptr<Check> region_check(const std::shared_ptr<GpuContext>& context, int executor,
-                                                  const Arenas& arenas, const Region& region);
+                                                  const Arenas& arenas, const Region& region,
+                                                  const RowPlaces& places = {});
 
 /// The copy's registers are kept so few that a block may have so many threads.
 inline constexpr unsigned most_region_threads = 1024;
 
 /// Launches the copy of `sweep`'s slots, round and round, as one kernel. `from` and `to` have equal widths, rows and
 /// planes; the sweep's own bytes and vectors are not looked at. Threads move as many bytes at a time as every row's
-/// start and width allow, 16 at most; narrow rows share a warp.
+/// start and width allow, 16 at most; narrow rows share a warp. `places`: the rows' in the GPU's memory, or null.
 void launch_region_copy(gpuStream_t stream, const Sweep& sweep, const Region& from, const Region& to,
-                        const Grid& grid);
+                        const Grid& grid, const RowPlace* places = nullptr);
 /// Every kernel that launch_region_copy can launch. They are loaded before a gate closes.
 std::vector<const void*> region_copy_kernels();
 
 /// The smallest offset in `window` at which a byte of the region is not the pattern of `seed`, or one between them is not
 /// poison. The window holds the bytes [first, first + length) of an allocation with `region` at its start. `first` is a
-/// multiple of 8 and `window` aligned to 8; `device` reaches it.
+/// multiple of 8 and `window` aligned to 8; `device` reaches it. `origins`: null, or of every row the source's row that
+/// it holds, in memory of `device`; the pitch is a multiple of 8 then.
 std::optional<Bytes> compare_region(GpuContext& context, int device, const std::byte* window, Bytes first,
-                                    Bytes length, const Region& region, std::uint64_t seed);
+                                    Bytes length, const Region& region, std::uint64_t seed,
+                                    const std::uint64_t* origins);
 
 /// Moves one region per slot.
 class RegionTransfer : public GpuTransfer {
  public:
   RegionTransfer(std::shared_ptr<GpuContext> context, const Flow& flow, const Arenas& arenas,
-                 const Region& region);
+                 const Region& region, RowPlaces places = {});
 
   [[nodiscard]] int device() const override { return device_; }
   void enqueue(gpuStream_t stream, std::uint64_t repeats) final;
@@ -73,12 +86,17 @@ class RegionTransfer : public GpuTransfer {
   [[nodiscard]] GpuContext& context() const { return *context_; }
   [[nodiscard]] const Arenas& arenas() const { return arenas_; }
   [[nodiscard]] const Region& region() const { return region_; }
+  /// The place in its slot of the row that comes at `turn`.
+  [[nodiscard]] RowPlace place(std::uint64_t turn) const {
+    return places_.empty() ? RowPlace{region_.row_offset(turn), region_.row_offset(turn)} : places_[turn];
+  }
 
  private:
   std::shared_ptr<GpuContext> context_;
   int device_;
   Arenas arenas_;
   Region region_;
+  RowPlaces places_;
 };
 
 /// A region transfer by calls of the driver, `commands` for each region. Between GPUs they take the way that parameter
@@ -87,9 +105,10 @@ class RegionTransfer : public GpuTransfer {
 class DriverRegionTransfer : public RegionTransfer {
  public:
   DriverRegionTransfer(const std::shared_ptr<GpuContext>& context, const Flow& flow, const Arenas& arenas,
-                       const Region& region, std::uint64_t commands);
+                       const Region& region, std::uint64_t commands, RowPlaces places = {});
 
   [[nodiscard]] Enqueue enqueueing() const override { return enqueueing_; }
+  [[nodiscard]] bool returns_early() const override { return returns_early_; }
   void lead_in(gpuStream_t stream) override;
   [[nodiscard]] std::vector<std::string> notes() const override;
 
@@ -101,22 +120,40 @@ class DriverRegionTransfer : public RegionTransfer {
   void enqueue_behind_open_gate();
 
  private:
+  bool returns_early_;
   Enqueue enqueueing_;
   PeerHold path_;
   LeadIn lead_in_;
 };
 
+/// One call for each plane of `region`.
+std::unique_ptr<Transfer> plane_by_plane(const std::shared_ptr<GpuContext>& context, const Flow& flow,
+                                         const Arenas& arenas, const Region& region);
+
 /// Grids of plain_grid_numbers worth trying on `device`, best guess first; parameters fix one instead. Throws
 /// Error{bad_input} for what is no grid.
 std::vector<Grid> region_grids(const GpuProperties& device, const Parameters& parameters);
+
+/// A kernel that copies a region alike at both ends.
+struct RegionKernel {
+  GridChoice grids;
+  std::vector<const void*> kernels;  ///< loaded before a gate closes
+  std::function<void(gpuStream_t, const Sweep&, const Region&, const Grid&, const RowPlace*)> launch;
+};
+/// The kernel of launch_region_copy().
+RegionKernel plain_region_kernel(const GpuContext& context, const Flow& flow);
+/// The bulk copies of kernel-bulk-copy, for a region of one plane whose pitch, width and places are multiples of 16.
+RegionKernel bulk_region_kernel(GpuContext& context, const Flow& flow, const Region& region);
+/// Says whether bulk copies take the flow's ends.
+Support takes_bulk(GpuContext& context, const Flow& flow);
 
 /// A region transfer by kernels of the executor, all repeats in one launch.
 class KernelRegionTransfer final : public RegionTransfer {
  public:
   KernelRegionTransfer(const std::shared_ptr<GpuContext>& context, const Flow& flow, const Arenas& arenas,
-                       const Region& region);
+                       const Region& region, RegionKernel kernel, const RowPlaces& places = {});
 
-  void use(const Setting& setting) override { grids_.use(setting); }
+  void use(const Setting& setting) override { kernel_.grids.use(setting); }
 
  private:
   void run(gpuStream_t stream, std::uint64_t first, std::uint64_t repeats) override;
@@ -124,7 +161,8 @@ class KernelRegionTransfer final : public RegionTransfer {
   PeerMapping source_;
   PeerMapping destination_;
   Sweep sweep_;
-  GridChoice grids_;
+  RegionKernel kernel_;
+  std::optional<DeviceWords> listed_;  ///< the places, where there are any
 };
 
 }  // namespace linkscope::gpu

@@ -223,12 +223,14 @@ inline std::string no_batch() {
 #endif
 }
 
-/// `count` copies in one call, in stream order as a whole. Not for the legacy stream.
+/// `count` copies in one call; what they write is in stream order as a whole. Not for the legacy stream.
 #if CUDART_VERSION >= 12080
 inline gpuError_t copy_batch(void** destinations, void** sources, std::size_t* sizes, std::size_t count,
-                             gpuStream_t stream) {
+                             ReadOrder order, gpuStream_t stream) {
   cudaMemcpyAttributes attributes{};
-  attributes.srcAccessOrder = cudaMemcpySrcAccessOrderStream;
+  attributes.srcAccessOrder = order == ReadOrder::any    ? cudaMemcpySrcAccessOrderAny
+                              : order == ReadOrder::call ? cudaMemcpySrcAccessOrderDuringApiCall
+                                                         : cudaMemcpySrcAccessOrderStream;
   std::size_t first = 0;
 #if CUDART_VERSION >= 13000
   return cudaMemcpyBatchAsync(destinations, sources, sizes, count, &attributes, &first, 1, stream);
@@ -238,7 +240,7 @@ inline gpuError_t copy_batch(void** destinations, void** sources, std::size_t* s
 #endif
 }
 #else
-inline gpuError_t copy_batch(void**, void**, std::size_t*, std::size_t, gpuStream_t) {
+inline gpuError_t copy_batch(void**, void**, std::size_t*, std::size_t, ReadOrder, gpuStream_t) {
   return cudaErrorNotSupported;
 }
 #endif

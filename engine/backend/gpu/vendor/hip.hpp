@@ -138,7 +138,7 @@ inline std::optional<bool> multicast(int /*device*/) { return std::nullopt; }
 /// Why a batch of copies cannot be one call; empty where it can.
 inline std::string no_batch() { return "HIP has no call for a batch of copies"; }
 
-inline gpuError_t copy_batch(void**, void**, std::size_t*, std::size_t, gpuStream_t) {
+inline gpuError_t copy_batch(void**, void**, std::size_t*, std::size_t, ReadOrder, gpuStream_t) {
   return hipErrorNotSupported;
 }
 
