@@ -8,11 +8,12 @@ from typing import Any
 import pytest
 from jsonschema_rs import Draft202012Validator
 from schema_files import load_schema
-from suite_text import OFFER, expanded, suite_of
+from suite_text import MEMORIES, OFFER, expanded, suite_of
 from test_patterns import node
 
 from linkscope.errors import LinkscopeError
 from linkscope.machine.described import load_machine
+from linkscope.plan.engine_catalog import EngineCatalog
 from linkscope.plan.expand import expand
 from linkscope.plan.planned_case import PlannedCase
 from linkscope.plan.select import Selection
@@ -297,3 +298,13 @@ def test_a_cpu_that_is_to_touch_first_needs_a_numa_node() -> None:
     row = {"source": {**GPU, "first_touch": "cpu"}, "destination": GPU, "method": "kernel-copy", "executor": "source"}
     (skipped,) = expanded(row, nowhere)
     assert skipped.skip == f"{nowhere.name} shows no NUMA node"
+
+
+def test_buffers_of_a_list_are_named_by_number_and_size() -> None:
+    offer = EngineCatalog("cuda", {"copy-engine": frozenset({"count", "api"})}, MEMORIES)
+    row = {"parameters": {"count": [16, 1000], "api": ["loop", "batch"]}, "sizes": "4096000"}
+    variants = [one.case["labels"]["variant"] for one in expanded(row, node(1), offer)]
+    assert variants[0] == {"api": "loop", "pieces": "16 x 250 KiB"}
+    assert variants[-1] == {"api": "batch", "pieces": "1000 x 4 KiB"}
+    curve = expanded({**row, "show": "curve"}, node(1), offer)
+    assert all("count 1" in one.case["labels"]["series"] for one in curve)

@@ -30,6 +30,7 @@ QUESTIONS: dict[str, str] = {
     "analyze/interference": "analyze.interference",
     "analyze/collectives": "analyze.collectives",
     "analyze/layers": "analyze.layers",
+    "analyze/blocks": "analyze.blocks",
     "calibrate": "calibrate",
     "compare": "compare",
     "ab": "ab",

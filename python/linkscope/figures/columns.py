@@ -97,7 +97,7 @@ ASKED = frozenset(
     (
         *("collective", "type", "in_place", "operation", "region", "in", "stride", "chunk", "fill", "addresses"),
         *("scope", "access", "touch", "order", "hops", "locality", "until", "node", "nodes", "what", "work_us"),
-        *("ordering", "to", "window", "recorded", "graph"),
+        *("ordering", "to", "window", "recorded", "graph", "count", "scatter"),
     )
 )
 """Parameters that say what is to be done. All others say how, and are the user's to choose."""

@@ -116,7 +116,7 @@ def points(row: SuiteRow, node: Node, traits_of: Callable[[str], MemoryTraits] =
             variant=value["environment"],
             collective=value["collective"],
             processes=value["processes"],
-            varied=tuple(_varied(axis, value[axis], named, row) for axis in named),
+            varied=_in_pieces(tuple(_varied(axis, value[axis], named, row) for axis in named), value, row),
             named=tuple(
                 _varied(axis, value[axis], named, row).word
                 for axis in axes
@@ -205,6 +205,16 @@ def _most_threads(node: Node) -> int:
     most = max(cpus, default=1)
     spare = next((spared for least, spared in SPARED if most >= least), 0) if most == sum(cpus) else 0
     return max(most - spare, 1)
+
+
+def _in_pieces(varied: tuple[Varied, ...], value: Json, row: SuiteRow) -> tuple[Varied, ...]:
+    """Return a list's axes with the count and size of buffers as one: "1000 x 4 KiB"."""
+    count, size = value.get("count"), value["size"]
+    said = {one.axis for one in varied} & {"count", "size"}
+    if not said or not isinstance(count, int) or row.show != "list" or size % count or not size:
+        return varied
+    pieces = f"{count} x {format_bytes(size // count)}"
+    return (*(one for one in varied if one.axis not in said), Varied("pieces", pieces, pieces))
 
 
 def _varied(axis: str, value: Any, named: Sequence[str], row: SuiteRow) -> Varied:
