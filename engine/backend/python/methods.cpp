@@ -120,6 +120,22 @@ Method row(const std::shared_ptr<PythonContext>& context, const MethodSpec& spec
       .assembled_reach = parts == nullptr ? Reach::process : Reach::processes};
 }
 
+/// The executor pushes or pulls, and its part is timed.
+Method nixl(const std::shared_ptr<PythonContext>& context) {
+  constexpr Parameter pieces = integer("count", "pieces of one transfer", 1, 131072, 1);
+  constexpr Parameter shuffled =
+      word("scatter", "no|yes", "yes: pieces are listed in shuffled order, each goes to the like place");
+  constexpr Parts by_driver = [](const Flow& flow) {
+    return message_parts(flow, false, flow.rank == flow.source->rank ? Side::source : Side::destination);
+  };
+  return row(context,
+             {"nixl",
+              "lists of pieces between two processes by NVIDIA's NIXL over UCX, pushed or pulled",
+              Quantity::bandwidth,
+              {.by_python = true, .fill_gbps = 1}},
+             "distributed", by_driver, {pieces, shuffled});
+}
+
 PythonTransfer& transfer_of(const Lane& lane) { return dynamic_cast<PythonTransfer&>(*lane.transfer); }
 
 }  // namespace
@@ -238,7 +254,8 @@ std::vector<Method> methods(const std::shared_ptr<PythonContext>& context) {
                 .gpu_gbps = 50,
                 .fill_gbps = tensor_fill,
                 .calls = "mpi"}},
-              "mpi", two_processes, {call})};
+              "mpi", two_processes, {call}),
+          nixl(context)};
 }
 
 }  // namespace linkscope::python

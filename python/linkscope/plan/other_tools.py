@@ -43,6 +43,7 @@ _COMMANDS = {
     **dict.fromkeys(("nccl", "rccl", "nccl-tests", "rccl-tests"), _COLLECTIVE.format("all-reduce")),
     **dict.fromkeys(("comm|scope", "comm_scope"), "commscope"),
     **dict.fromkeys(("nvloom", "nvloom_cli"), _PEER_COPIES),
+    **dict.fromkeys(("nixlbench", "kvbench"), "blocks -k nixl-"),
     "p2pbandwidthlatencytest": "schieffer24 -k p2p-",
     "transferbench": "peer duplex",
     "multichase": "latency-host",

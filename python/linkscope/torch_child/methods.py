@@ -6,6 +6,7 @@ from linkscope.torch_child.collective import TorchCollective
 from linkscope.torch_child.groups import Groups
 from linkscope.torch_child.messages import TorchMpi, TorchSend
 from linkscope.torch_child.method import Method
+from linkscope.torch_child.nixl import Nixl
 from linkscope.torch_child.tensor_copy import TensorCopy
 
 
@@ -19,6 +20,7 @@ class Methods:
             "torch-send": TorchSend(self._groups),
             "torch-collective": TorchCollective(self._groups),
             "torch-mpi": TorchMpi(),
+            "nixl": Nixl(self._groups),
         }
 
     def close(self) -> None:

@@ -72,13 +72,13 @@ def _cost(lines: polars.DataFrame) -> Json:
 
 
 def best(found: polars.DataFrame) -> polars.DataFrame:
-    """Return the fastest line of ``lists`` for each path, clock, number and size of pieces, by the size of pieces."""
-    kinds = ("path", "clock", "pieces", "piece_bytes")
+    """Return the fastest line of ``lists`` for each path, clock, processes, number and size of pieces, by that size."""
+    kinds = ("path", "clock", "processes", "pieces", "piece_bytes")
     fastest = found.sort("seconds", maintain_order=True).unique(kinds, keep="first", maintain_order=True)
     place = polars.col("path").replace_strict(
         {path: at for at, path in enumerate(found["path"].unique(maintain_order=True))}
     )
-    return fastest.sort(place, "piece_bytes", "pieces").with_columns(
+    return fastest.sort(place, "processes", "piece_bytes", "pieces").with_columns(
         polars.struct("pieces", "piece_bytes")
         .map_elements(lambda one: f"{one['pieces']} x {format_bytes(one['piece_bytes'])}", polars.String)
         .alias("list")
@@ -120,7 +120,7 @@ def _series(results: polars.DataFrame, number: str, name: str) -> polars.DataFra
         parameters.str.extract(number).cast(polars.Int64).alias(name),
         parameters.str.replace(number, "").str.strip_chars().alias("others"),
     )
-    called = [_called(line) for line in found.select("method", "others", "clock").iter_rows()]
+    called = [_called(line) for line in found.select("method", "others", "role").iter_rows()]
     found = found.with_columns(polars.Series("called", called, polars.String))
     return found.unique((*_SERIES, name, "bytes"), keep="first", maintain_order=True)
 
@@ -128,7 +128,7 @@ def _series(results: polars.DataFrame, number: str, name: str) -> polars.DataFra
 def _called(line: tuple[str, str, str]) -> str:
     """Return "loop, graph 1" for a method whose parameter api is loop; buffers that are not shuffled lie in order."""
     words = dict(word.split("=", 1) for word in line[1].split())
-    told = [words.pop(name) for name in _SAID if name in words] or [line[0]]
+    told = [words.pop(name) for name in _SAID if name in words] or [" ".join(filter(None, (line[0], line[2])))]
     shuffled = words.pop("scatter", "no" if "api" in line[1] else "")
     told += [f"{name.replace('_', ' ')} {value}" for name, value in words.items()]
     return ", ".join([*told, *(["in order"] if shuffled == "no" else [])])
