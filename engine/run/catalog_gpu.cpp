@@ -47,6 +47,7 @@ Backend open_gpus(const std::shared_ptr<host::HostContext>& host, std::size_t la
     methods.push_back(method(gpus));
   methods.push_back(gpu::gpu_allocate(gpus, calls));
   methods.push_back(gpu::gpu_free(gpus, calls));
+  methods.push_back(gpu::copy_with_setup(gpus, calls));
   for (const auto method : {gpu::register_memory, gpu::unregister_memory, gpu::gpu_first_touch})
     methods.push_back(method(gpus));
   xccl::Search search;

@@ -132,6 +132,44 @@ TEST_F(GpuCalls, CopiesTimedUntilTheirCallReturnsStillDeliver) {
   }
 }
 
+TEST_F(GpuCalls, CopiesWithTheirSetupDeliverAndDamageIsFound) {
+  struct Way {
+    const char* setup;
+    const char* source;
+    const char* destination;
+  };
+  for (const Way way : {Way{"register", "pageable", "device"}, Way{"register", "device", "pageable"},
+                        Way{"first-use", "pageable", "device"}, Way{"allocate", "pinned", "device"},
+                        Way{"allocate", "pageable", "pool"}, Way{"allocate", "device", "pinned"}}) {
+    for (const Bytes bytes : {Bytes{1000}, 3 * MiB + 5}) {
+      Flow flow = call("copy-with-setup", bytes);
+      flow.source = at(way.source);
+      flow.destination = at(way.destination);
+      flow.parameters.set("setup", way.setup);
+      const Prepared prepared = WithGpus::prepare(flow, 3);
+      const auto wrong = run(*prepared.transfer);
+      EXPECT_FALSE(wrong) << way.setup << " " << way.source << ": " << wrong->what;
+      EXPECT_GE(prepared.transfer->verified_bytes(), 3 * bytes);
+      prepared.destination->poison(0, 8);
+      EXPECT_TRUE(prepared.transfer->verify(seed)) << way.setup;
+    }
+  }
+}
+
+TEST_F(GpuCalls, CopiesWithSetupSayWhatTheyCannotSetUp) {
+  const auto refused = [this](const char* setup, const char* source, const char* destination) {
+    Flow flow = call("copy-with-setup", MiB);
+    flow.source = at(source);
+    flow.destination = at(destination);
+    flow.parameters.set("setup", setup);
+    return method(flow.method).supports(flow).reason();
+  };
+  EXPECT_NE(refused("register", "pinned", "device").find("not pinned"), std::string::npos);
+  EXPECT_NE(refused("first-use", "device", "registered").find("not registered"), std::string::npos);
+  EXPECT_NE(refused("allocate", "device", "pageable").find("not pageable"), std::string::npos);
+  EXPECT_NE(refused("allocate", "device", "device").find("host memory"), std::string::npos);
+}
+
 TEST_F(GpuCalls, SynchronizeAndEventRecordRun) {
   for (const char* what : {"device", "stream", "event"}) {
     Flow flow = call("synchronize");

@@ -134,6 +134,11 @@ Method gpu_free(const std::shared_ptr<GpuContext>& context, const RuntimeCallTab
 /// Page-locking memory that exists and has been touched.
 Method register_memory(const std::shared_ptr<GpuContext>& context);
 Method unregister_memory(const std::shared_ptr<GpuContext>& context);
+/// One copy between host memory and the executor, waited for, and what is done for it alone: parameter `setup`. Ordinary
+/// host memory is page-locked before it and unlocked behind it, or the destination is allocated and freed. What arrived
+/// in an allocated destination is saved for verification, which is taken out of the span. `first-use` times the copy
+/// alone, of memory that is page-locked anew before each start.
+Method copy_with_setup(const std::shared_ptr<GpuContext>& context, const RuntimeCallTable& calls);
 /// A GPU writes fresh pageable, huge or managed blocks by a kernel; CPUs write fresh managed ones by memset (pageable
 /// and huge ones are the host backend's own). Managed blocks are in allocations of whole 2 MiB, and are touched over
 /// their own bytes alone.

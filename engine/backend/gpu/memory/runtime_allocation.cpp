@@ -10,12 +10,6 @@
 namespace linkscope::gpu {
 namespace {
 
-/// The request for `bytes` in whole units. The device is current.
-AllocationRequest request_for(const RuntimeCalls& calls, int device, Bytes bytes, gpuStream_t stream) {
-  const Bytes whole = calls.unit == nullptr ? bytes : round_up(bytes, calls.unit(device));
-  return {device, whole, stream, calls.host_flags};
-}
-
 class RuntimeAllocation final : public host::Allocation {
  public:
   RuntimeAllocation(std::shared_ptr<GpuContext> context, int device, const RuntimeCalls& calls,
@@ -67,6 +61,11 @@ class RuntimeAllocation final : public host::Allocation {
 };
 
 }  // namespace
+
+AllocationRequest request_for(const RuntimeCalls& calls, int device, Bytes bytes, gpuStream_t stream) {
+  const Bytes whole = calls.unit == nullptr ? bytes : round_up(bytes, calls.unit(device));
+  return {device, whole, stream, calls.host_flags};
+}
 
 std::unique_ptr<host::Allocation> allocate_by_runtime(std::shared_ptr<GpuContext> context, int device,
                                                       const RuntimeCalls& calls, std::string memory,

@@ -23,6 +23,10 @@ enum class PoolKeeps {
   nothing,  ///< the stream is synchronised, which makes the pool (by default) give them back to the device
 };
 
+/// Returns the request for `bytes` in whole units. The device is current.
+[[nodiscard]] AllocationRequest request_for(const RuntimeCalls& calls, int device, Bytes bytes,
+                                            gpuStream_t stream);
+
 /// Blocks of memory `memory`, by `calls` on `device`; `room` is kept for as long as they live. `vmm` is a range of
 /// addresses reserved, memory created, mapped and made accessible; `registered` is aligned_alloc and registration, which
 /// brings the pages in.
