@@ -36,7 +36,7 @@ Backend open_gpus(const std::shared_ptr<host::HostContext>& host, std::size_t la
        {gpu::copy_engine, gpu::copy_engine_2d, gpu::copy_engine_3d, gpu::kernel_strided,
         gpu::pack_copy_unpack, gpu::copy_batch, gpu::kernel_copy, gpu::kernel_read, gpu::kernel_write,
         gpu::kernel_exchange, gpu::kernel_bulk_copy, gpu::kernel_atomic, gpu::stream, gpu::gpu_pointer_chase,
-        gpu::ping_pong, gpu::ipc_copy, gpu::ipc_kernel})
+        gpu::bulk_chase, gpu::ping_pong, gpu::ipc_copy, gpu::ipc_kernel})
     methods.push_back(method(gpus));
   const direct::DirectAssembler direct_assembler(gpus);
   backend.free_retired = [retired = direct_assembler.retired] { retired->clear(); };

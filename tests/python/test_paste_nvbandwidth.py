@@ -77,6 +77,26 @@ def test_what_each_test_moves_is_read_off_its_name() -> None:
     assert (back.source, back.destination, back.executor) == ("gpu:0", "gpu:1", "gpu:0")
 
 
+def test_chases_by_the_copy_unit_and_by_counted_puts_are_no_pointer_chases() -> None:
+    text = (SAMPLES / "nvbandwidth-0.11.txt").read_text()
+    counted = text.replace("latency_tma", "latency_counted").replace("Latency TMA", "Latency")
+    methods = {}
+    for test, found in (("tma", output(text)), ("counted", output(counted))):
+        assert (found.version, codes(found)) == ("0.11.0", [])
+        (first, _) = of_test(found, f"device_to_device_latency_{test}")
+        assert first.moves is not None
+        methods[test] = (first.moves.method, first.moves.source, first.moves.executor)
+    assert methods == {"tma": ("bulk-chase", "gpu:1", "gpu:0"), "counted": ("counted-put", "gpu:1", "gpu:0")}
+
+
+@pytest.mark.parametrize("version", ["0.4", "0.6", "0.7.1", "0.9.0", "0.10.0", "0.11.0"])
+def test_every_version_up_to_the_newest_is_read_without_a_warning(version: str) -> None:
+    found = output(
+        f"nvbandwidth Version: v{version}\nRunning device_to_device_memcpy_read_ce.\n" + PAIRS.format(arrow="->")
+    )
+    assert (found.version, len(found.figures), codes(found)) == (version, 2, [])
+
+
 def test_both_directions_sum_has_its_parts_in_the_flows_order() -> None:
     both = of_test(sample("nvbandwidth-0.8.txt"), "device_to_device_bidirectional_memcpy_read_ce")[0]
     assert both.moves is not None

@@ -35,7 +35,7 @@ from linkscope.results.run_file import RunFile
 
 SAMPLES = Path(__file__).parents[1] / "fixtures" / "importers"
 TABLES = {
-    "nvbandwidth": ["nvbandwidth-0.8.txt", "nvbandwidth-0.8.json", "nvbandwidth-0.8-h200.txt"],
+    "nvbandwidth": ["nvbandwidth-0.8.txt", "nvbandwidth-0.8.json", "nvbandwidth-0.8-h200.txt", "nvbandwidth-0.11.txt"],
     "nccl-tests": ["nccl-tests-2.19.txt", "nccl-tests-2.19.json"],
     "osu": [path.name for path in sorted(SAMPLES.glob("osu-*.txt"))],
 }

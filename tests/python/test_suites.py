@@ -48,6 +48,10 @@ NVBANDWIDTH_CASES = {
     "all_to_host_memcpy_sm", "all_to_host_bidirectional_memcpy_sm", "host_to_all_memcpy_sm",
     "host_to_all_bidirectional_memcpy_sm", "all_to_one_write_sm", "all_to_one_read_sm", "one_to_all_write_sm",
     "one_to_all_read_sm", "host_device_latency_sm", "device_to_device_latency_sm", "device_local_copy",
+    "device_to_device_memcpy_read_tma", "device_to_device_memcpy_write_tma",
+    "device_to_device_bidirectional_memcpy_read_tma", "device_to_device_bidirectional_memcpy_write_tma",
+    "device_local_copy_sm", "device_local_read_sm", "device_local_write_sm", "device_to_device_latency_tma",
+    "device_local_copy_tma",
 }  # fmt: skip
 
 
@@ -60,7 +64,7 @@ def test_packaged_suites_load_and_ask_a_question(name: str) -> None:
 
 def test_nvbandwidths_cases_are_all_there_once() -> None:
     peers = [row.peer["case"] for row in load_suite("nvbandwidth").rows if row.peer is not None]
-    assert len(peers) == 35
+    assert len(peers) == 44
     assert set(peers) == NVBANDWIDTH_CASES
 
 

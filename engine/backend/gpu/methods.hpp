@@ -109,6 +109,8 @@ Method ping_pong(const std::shared_ptr<GpuContext>& context);
 /// 1024 hops over a link. In local memory hops default to more. Loads are ordinary ones, cached wherever the device
 /// caches such memory. A CPU of its node lays the ring in host memory, the executor in any other.
 Method gpu_pointer_chase(const std::shared_ptr<GpuContext>& context);
+/// The same by the copy unit beside the multiprocessor: a pointer is there when its bulk copy is.
+Method bulk_chase(const std::shared_ptr<GpuContext>& context);
 
 // Calls into a stream that is not full.
 

@@ -23,6 +23,7 @@ _FIRST = {
     ("GPU", "<->"): "device_to_device_bidirectional_memcpy_read_",
 }
 _LOCAL = {"_read_sm": "kernel-read", "_write_sm": "kernel-write"}
+_CHASES = {"sm": "pointer-chase", "tma": "bulk-chase", "counted": "counted-put"}
 _METHODS = {"sm": "kernel-copy", "tma": "kernel-bulk-copy"}
 
 
@@ -57,6 +58,7 @@ def first_test(title: str, with_diagonal: bool) -> str:
         return (test.replace("read", "write") if match[4] == "Write" else test) + match[1].lower()
     starts = {
         "memory latency": "host_device_latency_sm",
+        "Device to Device Latency TMA": "device_to_device_latency_tma",
         "Device to Device Latency": "device_to_device_latency_sm",
         "memcpy local GPU": "device_local_copy",
     }
@@ -72,7 +74,7 @@ def moves(test: str, place: Place, version: Version) -> Movement | None:
     """
     name, by = test.removeprefix("multinode_"), test.rpartition("_")[2]
     here, there = f"gpu:{place.row}", f"gpu:{place.column}"
-    method = "pointer-chase" if "latency" in name else _METHODS.get(by, "copy-engine")
+    method = _CHASES.get(by, "pointer-chase") if "latency" in name else _METHODS.get(by, "copy-engine")
     both, device = "bidirectional" in name, ("device", "device")
     if has_rows(test):
         reads = "_read" in name or "latency" in name

@@ -31,6 +31,7 @@ constexpr Parameter locality_parameter =
 constexpr std::int64_t default_hops_linked = 1024;
 constexpr std::int64_t default_hops_local = 8192;
 constexpr std::uint64_t share_of_processors = 8;
+constexpr std::uint32_t bulk_bytes = 16;
 /// Rings of up to so many nodes may fit the caches that a launch empties (first-level ones hold about 2000 lines).
 constexpr std::uint64_t most_warmed = 4096;
 
@@ -57,27 +58,59 @@ struct LayRing {
 /// Walks tell how many of them ended right and wrong; the cycles of those that began with a lap, and of these laps.
 enum Told : unsigned { told_right, told_wrong, told_cycles, told_lap_cycles, all_told };
 
+/// Loads a pointer by the thread itself.
+struct PlainHop {
+  __device__ std::byte* operator()(const std::byte* at) { return *reinterpret_cast<std::byte* const*>(at); }
+};
+
+/// Has the copy unit bring a pointer and the 8 bytes behind it.
+class BulkHop {
+ public:
+  __device__ BulkHop() {
+    __shared__ __align__(16) std::byte landing[bulk_bytes];
+    __shared__ std::uint64_t barrier;
+    landing_ = landing;
+    barrier_ = &barrier;
+    vendor::bulk_barrier_init(barrier_);
+  }
+  __device__ std::byte* operator()(const std::byte* at) {
+    vendor::bulk_load(landing_, at, bulk_bytes, barrier_);
+    vendor::bulk_wait_loaded(barrier_, phase_);
+    phase_ ^= 1U;
+    return *reinterpret_cast<std::byte* volatile*>(landing_);
+  }
+
+ private:
+  std::byte* landing_;
+  std::uint64_t* barrier_;
+  std::uint32_t phase_ = 0;
+};
+
 /// A grid of one thread per multiprocessor, of which one block works: `lap` hops, which come back to the start, and
 /// then `hops` more.
+template <class Hop>
 __global__ void walk_ring(std::byte* start, const std::byte* expected, std::uint64_t lap, std::uint64_t hops,
                           unsigned working_block, std::uint64_t* told) {
   if (blockIdx.x != working_block) return;
   auto* const counters = reinterpret_cast<Counter*>(told);
+  Hop next;
   std::byte* at = start;
   std::uint64_t began = 0;
   std::uint64_t warm = 0;
   if (lap > 0) {
     began = vendor::cycles_once(at);
-    for (std::uint64_t hop = 0; hop < lap; ++hop) at = *reinterpret_cast<std::byte**>(at);
+    for (std::uint64_t hop = 0; hop < lap; ++hop) at = next(at);
     warm = vendor::cycles_once(at);
   }
-  for (std::uint64_t hop = 0; hop < hops; ++hop) at = *reinterpret_cast<std::byte**>(at);
+  for (std::uint64_t hop = 0; hop < hops; ++hop) at = next(at);
   if (lap > 0) {
     atomicAdd(counters + told_cycles, vendor::cycles_once(at) - began);
     atomicAdd(counters + told_lap_cycles, warm - began);
   }
   atomicAdd(counters + (at == expected ? told_right : told_wrong), Counter{1});
 }
+
+using WalkKernel = decltype(&walk_ring<PlainHop>);
 
 /// A flow's parameters, worked out.
 struct ChaseGeometry {
@@ -110,11 +143,13 @@ ChaseGeometry geometry_of(const Flow& flow) {
 
 class GpuPointerChaseTransfer final : public GpuTransfer {
  public:
-  GpuPointerChaseTransfer(std::shared_ptr<GpuContext> context, const Flow& flow, const Arenas& arenas)
+  GpuPointerChaseTransfer(std::shared_ptr<GpuContext> context, const Flow& flow, const Arenas& arenas,
+                          WalkKernel walk)
       : context_(std::move(context)),
         device_(flow.executor.index),
         memory_(*arenas.source),
         geometry_(geometry_of(flow)),
+        walk_(walk),
         reached_(context_->reach(device_, memory_)),
         told_(*context_, device_, all_told),
         lap_(geometry_.all_nodes() <= most_warmed ? geometry_.all_nodes() : 0) {
@@ -128,7 +163,7 @@ class GpuPointerChaseTransfer final : public GpuTransfer {
     // Neighbouring walks are an eighth of the device apart; prime to its size, so that every one has its turn.
     processor_step_ = share_of_processors;
     while (std::gcd(processor_step_, processors) != 1) ++processor_step_;
-    context_->load(device_, {reinterpret_cast<const void*>(&walk_ring)});
+    context_->load(device_, {reinterpret_cast<const void*>(walk_)});
     own_facts().operations = walks_ * geometry_.hops;
     own_facts().max_repeats = std::max<std::uint64_t>(queue_share / walks_, 1);
     own_facts().setting = {{"hops", static_cast<std::int64_t>(geometry_.hops)},
@@ -144,8 +179,8 @@ class GpuPointerChaseTransfer final : public GpuTransfer {
     for (std::uint64_t walk = 0; walk < repeats * walks_; ++walk, ++walked_) {
       const std::uint64_t step = walked_ * geometry_.hops;
       const auto block = static_cast<unsigned>(turn_++ * processor_step_ % processors);
-      walk_ring<<<processors, 1, 0, stream>>>(ring_.node(step), ring_.node(step + geometry_.hops), lap_,
-                                              geometry_.hops, block, told_.data());
+      walk_<<<processors, 1, 0, stream>>>(ring_.node(step), ring_.node(step + geometry_.hops), lap_,
+                                          geometry_.hops, block, told_.data());
       LINKSCOPE_CHECK(gpuGetLastError());
     }
   }
@@ -210,6 +245,7 @@ class GpuPointerChaseTransfer final : public GpuTransfer {
   int device_;
   Buffer& memory_;
   ChaseGeometry geometry_;
+  WalkKernel walk_;
   PeerMapping reached_;
   DeviceWords told_;
   std::uint64_t lap_;  ///< untimed hops at the start of each walk: once round the ring
@@ -227,15 +263,41 @@ Support takes_chase(GpuContext& gpus, const Flow& flow) {
   return reached;
 }
 
+Support takes_bulk_chase(GpuContext& gpus, const Flow& flow) {
+  if (const Support taken = takes_chase(gpus, flow); !taken) return taken;
+  if (geometry_of(flow).stride % bulk_bytes != 0)
+    return Support::no("bulk-chase: stride is a multiple of 16");
+  gpus.use(flow.executor.index);
+  std::string reason =
+      vendor::no_bulk_copy(flow.executor.index, reinterpret_cast<const void*>(&walk_ring<BulkHop>));
+  return reason.empty() ? Support::yes() : Support::no(std::move(reason));
+}
+
+Method chase_row(const std::shared_ptr<GpuContext>& gpus, const MethodSpec& spec, const AskGpus& supports,
+                 WalkKernel walk) {
+  Method row =
+      gpu_row(gpus, spec, {stride_parameter, hops_parameter, order_parameter, locality_parameter}, supports,
+              [walk](const std::shared_ptr<GpuContext>& context, const Flow& flow,
+                     const Arenas& arenas) -> std::unique_ptr<Transfer> {
+                return std::make_unique<GpuPointerChaseTransfer>(context, flow, arenas, walk);
+              });
+  row.rotation_bytes = [](const Flow& /*flow*/) { return Bytes{0}; };  // the ring is the cache state
+  return row;
+}
+
 }  // namespace
 
 Method gpu_pointer_chase(const std::shared_ptr<GpuContext>& gpus) {
-  Method row = gpu_row(
+  return chase_row(
       gpus, {"pointer-chase", "dependent loads by one GPU thread", Quantity::latency, pointer_chase_traits},
-      {stride_parameter, hops_parameter, order_parameter, locality_parameter}, &takes_chase,
-      &make<GpuPointerChaseTransfer>);
-  row.rotation_bytes = [](const Flow& /*flow*/) { return Bytes{0}; };  // the ring is the cache state
-  return row;
+      &takes_chase, &walk_ring<PlainHop>);
+}
+
+Method bulk_chase(const std::shared_ptr<GpuContext>& gpus) {
+  return chase_row(gpus,
+                   {"bulk-chase", "dependent 16-byte bulk copies to shared memory by one GPU thread (TMA)",
+                    Quantity::latency, pointer_chase_traits},
+                   &takes_bulk_chase, &walk_ring<BulkHop>);
 }
 
 }  // namespace linkscope::gpu

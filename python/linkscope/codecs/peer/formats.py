@@ -39,7 +39,7 @@ class PeerFormat:
 
 FORMATS = {
     "nvbandwidth": PeerFormat(
-        "nvbandwidth 0.8", "", "nvbandwidth", nvbandwidth.takes, nvbandwidth.alike, nvbandwidth.text
+        "nvbandwidth 0.11", "", "nvbandwidth", nvbandwidth.takes, nvbandwidth.alike, nvbandwidth.text
     ),
     "nccl-tests": PeerFormat(
         "nccl-tests 2.19", "# ", "collectives", nccl_tests.takes, nccl_tests.alike, nccl_tests.text, "batch"

@@ -1,4 +1,9 @@
-"""nvbandwidth: its text output, a matrix for each test. Format: output.cpp and inline_common.h of nvbandwidth 0.8."""
+"""nvbandwidth: its text output, a matrix for each test.
+
+Format: output.cpp and inline_common.h of nvbandwidth 0.8, and what 0.10 prints; without its line
+COEFFICIENT_OF_VARIATION. Tests: the list of 0.10. Release 0.11 adds one test of a single node,
+device_to_device_latency_counted, which needs a Compute Fabric Transport.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +21,7 @@ from linkscope.results.printed_mark import MODELLED
 from linkscope.results.row import Row
 
 TOOL = "nvbandwidth"
-VERSION = "v0.8"
+VERSION = "v0.11"
 _ARROWS = {
     "host_to_device_memcpy": "CPU(row) -> GPU(column)",
     "device_to_host_memcpy": "CPU(row) <- GPU(column)",
@@ -36,17 +41,27 @@ _ARROWS = {
     "one_to_all_read": "GPU(row) <- GPU(column)",
 }
 """Directions as nvbandwidth prints them, in its order, for copy engines (_ce) and for kernels (_sm)."""
+_LOCAL = "memcpy local GPU(column) bandwidth (GB/s)"
 TESTS = {
     **{f"{name}_ce": f"memcpy CE {arrow} bandwidth (GB/s)" for name, arrow in _ARROWS.items()},
     **{f"{name}_sm": f"memcpy SM {arrow} bandwidth (GB/s)" for name, arrow in _ARROWS.items()},
     "host_device_latency_sm": "memory latency SM CPU(row) <-> GPU(column) (ns)",
     "device_to_device_latency_sm": "Device to Device Latency SM GPU(row) <-> GPU(column) (ns)",
-    "device_local_copy": "memcpy local GPU(column) bandwidth (GB/s)",
+    **{
+        f"{name}_tma": f"memcpy TMA {arrow} bandwidth (GB/s)"
+        for name, arrow in _ARROWS.items()
+        if name.startswith("device_to_device")
+    },
+    **dict.fromkeys(
+        ("device_local_copy", "device_local_copy_sm", "device_local_read_sm", "device_local_write_sm"), _LOCAL
+    ),
+    "device_to_device_latency_tma": "Device to Device Latency TMA GPU(row) <-> GPU(column) (ns)",
+    "device_local_copy_tma": _LOCAL,
 }
 """Titles above each test's matrix."""
 _BETWEEN_GPUS = "device_to_device_"
 """Tests whose matrix has a row for each GPU; all others have one."""
-_METHODS = ("copy-engine", "kernel-copy", "pointer-chase")
+_METHODS = ("copy-engine", "kernel-copy", "kernel-bulk-copy", "pointer-chase", "bulk-chase")
 Json = dict[str, Any]
 Values = Mapping[tuple[int, int], float]
 
@@ -89,15 +104,15 @@ def _test(case: Json) -> str:
 
 
 def _versions(run: Run) -> list[str]:
-    """Return what the run says of the CUDA that carried it out, as the driver counts: 13000 of "13.0"."""
+    """Return what the run says of the CUDA that carried it out, also as the driver counts: "13.0 (13000)"."""
     found: Json = dict(run.header.get("engine", {}).get("versions", {}))
     for record in run.file.states:
         found |= record.get("state", {}).get("versions") or {}
     lines = {"Driver Version": str(found.get("driver", ""))}
-    for name in ("Driver", "Runtime"):
-        match = re.fullmatch(r"(\d{1,3})\.(\d{1,2})", str(found.get(f"CUDA {name.lower()}", "")))
-        number = str(1000 * int(match[1]) + 10 * int(match[2])) if match else ""
-        lines = {f"CUDA {name} Version": number, **lines}
+    for name, of in (("Driver Version (API)", "driver"), ("Runtime Version", "runtime")):
+        match = re.fullmatch(r"(\d{1,3})\.(\d{1,2})", str(found.get(f"CUDA {of}", "")))
+        number = f"{match[0]} ({1000 * int(match[1]) + 10 * int(match[2])})" if match else ""
+        lines = {f"CUDA {name}": number, **lines}
     return [] if run.modelled else [f"{name}: {value}" for name, value in lines.items() if value]
 
 
