@@ -17,6 +17,7 @@ from linkscope.messages.finding import Level
 from linkscope.render import render
 from linkscope.results.member_time import PARTS
 from linkscope.results.row import Row
+from linkscope.workload.moe import MoeLayer, moe
 
 
 def table(rows: list[Row]) -> Workload:
@@ -202,6 +203,48 @@ def test_ranks_that_share_a_device_use_no_link() -> None:
     assert [one.code for one in asked(rows).at(Level.WARNING)] == ["app.shared-gpus"]
     own = [some.timed(some.workload_case(some.PATTERN, "ring.csv", state=None), 1.0)]
     assert asked(own).at(Level.WARNING) == (), "a GPU for each"
+
+
+def layer(tokens: int, by: dict[str, float]) -> list[Row]:
+    schedule = moe(MoeLayer(tokens=tokens, hidden=128), 4)
+    own = [list(one) for one in schedule.own_bytes]
+    shared = {"state": None, "deck": str(tokens), "own_bytes": own, "name": f"m{tokens}"}
+    return [some.timed(some.workload_case(schedule, "moe", way, **shared), time) for way, time in by.items()]
+
+
+def test_an_exchange_has_bytes_over_links_and_own_ones_apart() -> None:
+    rows = layer(64, {"xccl": 2e-3, "direct": 1e-3})
+    found = asked(rows).table("app.exchanges").frame
+    dispatch, combine = moe(MoeLayer(tokens=64, hidden=128), 4).phases
+    assert found["method"].to_list() == ["direct, device"] * 2 + ["NCCL, device"] * 2
+    assert found["phase"].to_list() == ["dispatch", "combine"] * 2
+    most = [
+        max(sum(one.size for one in phase.messages if getattr(one, end) == rank)
+            for rank in range(4) for end in ("source", "destination"))
+        for phase in (dispatch, combine)
+    ]  # fmt: skip
+    assert found["rank_bytes"].to_list() == most * 2
+    assert found["rank_gbps"].to_list() == pytest.approx([n / t * 1e-9 for t in (5e-4, 1e-3) for n in most], rel=0.01)
+    own = rows[0].labels["workload"]["own_bytes"]
+    assert found["own"].to_list() == [max(own[0]), max(own[1])] * 2
+    ranks = asked(rows).table("app.ranks").frame
+    assert ranks["own"].to_list() == [own[0][rank] + own[1][rank] for rank in range(4)]
+
+
+def test_several_layers_share_a_table_of_their_fastest_methods() -> None:
+    found = asked([*layer(64, {"xccl": 2e-3, "direct": 1e-3}), *layer(8, {"xccl": 1e-4})])
+    shared = found.table("app.fastest-exchanges")
+    assert not shared.detail
+    assert shared.frame["method"].to_list() == ["direct, device"] * 2 + ["NCCL, device"] * 2
+    assert [one.code for one in found.findings].count("app.busiest-link") == 0
+
+
+def test_a_label_without_a_phases_own_bytes_is_read() -> None:
+    (row,) = layer(8, {"direct": 1e-3})
+    row.labels["workload"]["own_bytes"] = [[], [5]]
+    found = asked([row])
+    assert found.table("app.exchanges").frame["own"].to_list() == [None, 5]
+    assert found.table("app.ranks").frame["own"].to_list() == [5, 0, 0, 0]
 
 
 def test_isolated_messages_are_no_method() -> None:

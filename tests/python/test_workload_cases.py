@@ -30,6 +30,7 @@ from linkscope.plan.suites import load_suite, packaged_methods
 from linkscope.plan.workload_cases import workload_notes
 from linkscope.plan.workload_row import INTERFACES
 from linkscope.workload.halo import field_bytes, halo
+from linkscope.workload.moe import MoeLayer, moe
 from linkscope.workload.schedule import Message, Phase, Schedule, in_order
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
@@ -132,6 +133,25 @@ def test_ids_are_unique_stable_and_tell_what_differs() -> None:
     assert ids == [one.id for one in made(row)]
     assert "made/row/64x32-10/4-ranks/mpi/managed/from-device/staged" in ids
     assert all(" " not in one for one in ids)
+
+
+def test_a_layers_messages_are_not_measured_alone_and_own_bytes_stand_beside_them() -> None:
+    (planned,) = made({"workload": {"application": "moe", "tokens": 8, "hidden": 256, "skew": 1}})
+    schedule = moe(MoeLayer(tokens=8, hidden=256, skew=1.0), 4)
+    assert planned.id == "made/row/8x256-top8of256-fp8-skew1/4-ranks/mpi/device"
+    assert planned.case["flows"][0]["schedule"] == schedule.to_plan()
+    assert planned.case["labels"]["workload"]["own_bytes"] == [list(one) for one in schedule.own_bytes]
+    assert "state" not in planned.case["flows"][0]
+
+
+def test_an_alltoallv_is_one_phase_of_unequal_messages() -> None:
+    planned = expand([load_suite("moe")], node(4), FULL, Selection(methods=("xccl-schedule",)))
+    skewed = next(one for one in planned if "skew1" in one.id)
+    (loop,) = skewed.case["flows"][0]["schedule"]["loops"]
+    assert [one["name"] for one in loop["phases"]] == ["dispatch", "combine"]
+    messages = loop["phases"][0]["messages"]
+    assert {(a, b) for a, b, _ in messages} == {(a, b) for a in range(4) for b in range(4) if a != b}
+    assert len({size for *_, size in messages}) > 4
 
 
 def test_variants_are_engines_of_their_own_and_those_of_another_vendor_stay_out() -> None:

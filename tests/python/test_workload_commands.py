@@ -59,6 +59,20 @@ def test_options_reach_the_schedule(bench: Bench) -> None:
     assert len(case["flows"][0]["members"]) == 2
 
 
+def test_a_layers_options_reach_its_label(bench: Bench) -> None:
+    options = ("--tokens", "16", "--hidden", "64", "--topk", "2", "--experts", "8", "--skew", "1.5", "--dtype", "bf16")
+    assert bench.cli("app", "moe", "--ranks", "2", *options, *DIRECT).code == 0
+    (row,) = bench.records(Path("a.jsonl"))[1:2]
+    label = row["case"]["labels"]["workload"]
+    assert row["id"] == "moe/moe/16x64-top2of8-bf16-skew1.5/2-ranks/direct/pageable"
+    assert [len(one) for one in label["own_bytes"]] == [2, 2]
+    assert label["bytes"] == row["case"]["flows"][0]["bytes"] > 0
+    assert request_of(RunFile.read("a.jsonl")).workload == WorkloadRequest(
+        "moe", ranks="2", tokens=16, hidden=64, topk=2, experts=8, skew=1.5, dtype="bf16", interface="direct",
+        memory="pageable",
+    )  # fmt: skip
+
+
 @pytest.mark.parametrize(
     ("words", "complaint"),
     [
@@ -77,6 +91,9 @@ def test_options_reach_the_schedule(bench: Bench) -> None:
         (("particles", "--grid", "2x2"), "a grid of ranks is given as 2x2x1"),
         (("particles", "--grid", "2x2x1", "--ranks", "3"), "a grid of 2 x 2 x 1 is not of 3 ranks"),
         (("particles", "--termination", "never"), "unknown termination 'never'"),
+        (("moe", "--ranks", "2", "--topk", "9", "--experts", "8"), "moe: 9 topk: it takes 1 to 8"),
+        (("moe", "--tokens", "0"), "0 tokens: it takes 1 to"),
+        (("moe", "--dtype", "fp4"), "unknown dtype 'fp4'"),
         (("pattern", "none.csv"), "cannot read none.csv"),
         (("pattern", "traffic.csv", "--gaps", "some"), "unknown gaps 'some'"),
         (("halo", "--machine", "atlantis"), "atlantis"),

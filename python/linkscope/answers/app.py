@@ -18,6 +18,7 @@ from linkscope.answers.run_head import run_head
 from linkscope.answers.schedule_times import ScheduleTimes, schedule_times
 from linkscope.answers.show_details import reason_of
 from linkscope.figures.run import Run
+from linkscope.machine.paths import Paths
 from linkscope.machine.traits import memory_traits, method_traits
 from linkscope.messages.finding import Facts, Finding, note, warning
 from linkscope.messages.methods import memory_name, method_name
@@ -35,6 +36,10 @@ MOST_METHODS, MOST_PHASES = 6, 4
 """Lines of a first screen."""
 _STAGED = "full"
 """The application copies through the host itself."""
+_EXCHANGE = (
+    *(Column("phase"), Column("seconds", Kind.TIME), Column("rank_bytes", Kind.SIZE, head="bytes")),
+    Column("rank_gbps", Kind.NUMBER, head="GB/s"),
+)
 _METHODS: dict[str, Any] = {
     **dict.fromkeys(("id", "name", "interface", "memory", "state", "settings", "order"), polars.String),
     **{"staged": polars.Boolean, "processes": polars.Int64},
@@ -53,7 +58,8 @@ class Workload:
     time. Parts are shares of the mean time of its slowest member. ``merit``: of a halo exchange steps/s, of a particle
     exchange particles that are sent, per second of communication; "" where all is messages. ``missing``: what has no
     time, and why. ``stands_in_for``: why the application's method has no time, where another is the baseline.
-    ``times``: of the fastest method.
+    ``times``: of the fastest method. ``exchanges``: phases of all methods, the fastest first; empty where ranks keep no
+    bytes of their own.
     """
 
     facts: Facts
@@ -62,6 +68,7 @@ class Workload:
     stands_in_for: str
     times: ScheduleTimes
     merit: str
+    exchanges: polars.DataFrame
     notes: tuple[str, ...]
 
 
@@ -79,8 +86,11 @@ def answer(run: Run) -> Answer:
         runs=(head,),
         headline=note("app.several", workloads=len(found)) if several else lines[0],
         outcome=None if timed else Outcome.UNTESTED,
-        findings=(*head.findings, *(lines if several else ()), *(said for one in found for said in _findings(one))),
-        tables=tuple(replace(table, detail=table.detail or several) for one in found for table in _tables(one)),
+        findings=(*head.findings, *(lines if several else ()), *_findings(found)),
+        tables=(
+            *_exchanges([one for one in found if one.exchanges.height and several]),
+            *(replace(table, detail=table.detail or several) for one in found for table in _tables(one)),
+        ),
         details=tuple(said for one in found for said in _details(one)),
     )
 
@@ -121,9 +131,19 @@ def _workload(key: tuple[str, str, int], rows: Sequence[Row], run: Run) -> Workl
         missing=tuple(_missing([(row, name) for row, name in zip(whole, names, strict=True) if not _has_time(row)])),
         stands_in_for=reason_of(lacking[0]) if lacking and based else "",
         times=schedule_times(best[0], run.paths, alone[0] if alone else None) if best else ScheduleTimes(),
+        exchanges=_by_method(timed, run.paths),
         merit=STEPS if "grid" in schedule else PARTICLES if "particles" in schedule else "",
         notes=tuple(dict.fromkeys(str(text) for row in whole for text in row.labels["workload"].get("notes", ()))),
     )
+
+
+def _by_method(timed: Sequence[tuple[Row, Json, str]], paths: Paths) -> polars.DataFrame:
+    lines = [
+        schedule_times(row, paths).phases.with_columns(method=polars.lit(name))
+        for row, _, name in timed
+        if "own_bytes" in row.labels["workload"]
+    ]
+    return polars.concat(lines) if lines else polars.DataFrame()
 
 
 def _kind(row: Row, library: str) -> Json:
@@ -242,19 +262,25 @@ def _conclusion(one: Workload) -> Finding:
     return note("app.faster", **facts, gain=best["speedup"])
 
 
-def _findings(one: Workload) -> Iterator[Finding]:
-    """Yield what the reader must know of a workload: stand-ins, shared GPUs, the busiest link, what did not run."""
+def _findings(found: Sequence[Workload]) -> Iterator[Finding]:
+    """Yield what the reader must know of workloads: stand-ins, shared GPUs, one's busiest link, what did not run."""
+    for one in found:
+        yield from _stand_ins(one)
+        if one.times.links.height and len(found) == 1:
+            link = one.times.links.row(0, named=True)
+            yield note("app.busiest-link", link=link["link"], bytes=link["bytes"], share=link["share"])
+    if gone := sum(missing.facts["count"] for one in found for missing in one.missing):
+        yield note("app.not-run", count=gone)
+
+
+def _stand_ins(one: Workload) -> Iterator[Finding]:
+    """Yield what makes a workload's gain another than the application's."""
     based = one.methods.filter("baseline")
     if one.stands_in_for and based.height:
         yield note("app.stands-in", baseline=based["name"][0])
     gpus = {device for order in one.methods["order"] for device in order.split() if device.startswith("gpu:")}
     if gpus and len(gpus) < one.facts["ranks"]:
         yield warning("app.shared-gpus", ranks=one.facts["ranks"], gpus=len(gpus))
-    if one.times.links.height:
-        link = one.times.links.row(0, named=True)
-        yield note("app.busiest-link", link=link["link"], bytes=link["bytes"], share=link["share"])
-    if one.missing:
-        yield note("app.not-run", count=sum(gone.facts["count"] for gone in one.missing))
 
 
 def _details(one: Workload) -> Iterator[Finding]:
@@ -263,6 +289,16 @@ def _details(one: Workload) -> Iterator[Finding]:
     if (one.methods["interface"] == "direct").any():
         yield note("app.direct")
     yield from (note("app.engine", text=text) for text in one.notes)
+
+
+def _exchanges(found: Sequence[Workload]) -> Iterator[Table]:
+    """Yield the phases of several workloads whose ranks keep bytes of their own, by the fastest method of each."""
+    frames = [
+        one.exchanges.head(one.times.phases.height).with_columns(workload=polars.lit(one.facts["workload"]))
+        for one in found
+    ]
+    if frames:
+        yield Table("app.fastest-exchanges", polars.concat(frames), (Column("workload", once=True), *_EXCHANGE))
 
 
 def _tables(one: Workload) -> Iterator[Table]:
@@ -289,11 +325,14 @@ def _tables(one: Workload) -> Iterator[Table]:
 def _of_schedule(one: Workload) -> Iterator[Table]:
     """Yield the phases, longest first, the ranks and the links of the fastest method."""
     seconds, link, share = Column("seconds", Kind.TIME), Column("link", Kind.PATH), Column("share", Kind.PERCENT)
+    if one.exchanges.height:
+        own = Column("own", Kind.SIZE)
+        yield Table("app.exchanges", one.exchanges, (Column("method", once=True), *_EXCHANGE, own), first=MOST_PHASES)
     phases = one.times.phases.sort("seconds", descending=True, maintain_order=True)
     alone = [Column("of_alone", Kind.FACTOR)] if phases["of_alone"].is_not_null().any() else []
     columns = (Column("phase"), Column("times", Kind.COUNT), seconds, link, share, *alone)
-    yield Table("app.phases", phases, columns, first=MOST_PHASES, detail=one.merit != "")
-    sizes = (Column("sent", Kind.SIZE), Column("received", Kind.SIZE), Column("waits", Kind.PERCENT))
-    ranks = (Column("rank", Kind.COUNT), Column("device"), seconds, *sizes)
+    yield Table("app.phases", phases, columns, first=MOST_PHASES, detail=one.merit != "" or one.exchanges.height > 0)
+    sizes = [Column(name, Kind.SIZE) for name in ("sent", "received", *(["own"] if one.exchanges.height else []))]
+    ranks = (Column("rank", Kind.COUNT), Column("device"), seconds, *sizes, Column("waits", Kind.PERCENT))
     yield Table("app.ranks", one.times.ranks, ranks, detail=True)
     yield Table("app.links", one.times.links, (link, Column("bytes", Kind.SIZE), seconds, share), detail=True)

@@ -27,10 +27,11 @@ _LINK: dict[str, Any] = {
 _PHASE: dict[str, Any] = {
     **{"phase": polars.String, "times": polars.Int64, "seconds": polars.Float64, "bytes": polars.Int64},
     **{"link": polars.String, "share": polars.Float64, "of_alone": polars.Float64},
+    **{"rank_bytes": polars.Int64, "rank_gbps": polars.Float64, "own": polars.Int64},
 }
 _RANK: dict[str, Any] = {
     **{"rank": polars.Int64, "device": polars.String, "seconds": polars.Float64},
-    **{"sent": polars.Int64, "received": polars.Int64, "waits": polars.Float64},
+    **{"sent": polars.Int64, "received": polars.Int64, "own": polars.Int64, "waits": polars.Float64},
 }
 
 
@@ -40,9 +41,10 @@ class ScheduleTimes:
 
     ``phases`` in the schedule's order: ``seconds`` of all ``times`` that it took place, of the rank that took longest;
     its busiest ``link``, whose bytes take the ``share`` of the time at the link's peak; ``of_alone``: 1.2 where the
-    phase takes 1.2 times its slowest message alone, null where that is not known. ``ranks``: median seconds of one
-    transfer, bytes sent and received, the share of the time that the rank waits. ``links``, of the whole schedule, the
-    busiest first; none of unknown peak.
+    phase takes 1.2 times its slowest message alone, null where that is not known; ``rank_bytes``: the most that a rank
+    sends or receives in the phase once, ``rank_gbps``: that over the time of once; ``own``: the most that a rank keeps
+    instead of sending. ``ranks``: median seconds of one transfer, bytes sent, received and kept, the share of the time
+    that the rank waits. ``links``, of the whole schedule, the busiest first; none of unknown peak.
     """
 
     phases: polars.DataFrame = field(default_factory=lambda: polars.DataFrame(schema=_PHASE))
@@ -56,23 +58,27 @@ def schedule_times(row: Row, paths: Paths, isolated: Row | None = None) -> Sched
     schedule = planned_schedule(flow, "")
     devices = [str(end["device"]) for end in flow["members"]]
     alone = _alone(isolated) if isolated is not None else {}
+    own = row.labels.get("workload", {}).get("own_bytes", ())
     phases = []
-    for phase, seconds in zip(schedule.phases, _phase_seconds(schedule, result), strict=False):
+    for index, (phase, seconds) in enumerate(zip(schedule.phases, _phase_seconds(schedule, result), strict=False)):
         lone = [alone.get((one.source, one.destination, one.size)) for one in phase.messages]
         slowest = max(filter(None, lone), default=None) if lone and None not in lone else None
         busiest = _loads([phase], paths, devices, row, seconds)[:1]
+        most = _most_of_a_rank(phase)
         phases.append(
             {
                 **{"phase": phase.name, "times": phase.repeats, "seconds": seconds},
                 "bytes": sum(one.size for one in phase.messages) * phase.repeats,
                 **({"link": busiest[0]["link"], "share": busiest[0]["share"]} if busiest else {}),
                 "of_alone": seconds / phase.repeats / slowest if slowest and phase.repeats else None,
+                **{"rank_bytes": most, "rank_gbps": most * phase.repeats / seconds * 1e-9 if seconds else None},
+                "own": max((kept for phase_own in own[index : index + 1] for kept in phase_own), default=None),
             }
         )
     links = _loads(schedule.phases, paths, devices, row, result.seconds.median)
     return ScheduleTimes(
         polars.DataFrame(phases, schema=_PHASE, orient="row"),
-        polars.DataFrame(_ranks(schedule, devices, result), schema=_RANK, orient="row"),
+        polars.DataFrame(_ranks(schedule, devices, row), schema=_RANK, orient="row"),
         polars.DataFrame(links, schema=_LINK, orient="row"),
     )
 
@@ -104,7 +110,16 @@ def _alone(isolated: Row) -> dict[tuple[int, int, int], float]:
     return found
 
 
-def _ranks(schedule: Schedule, devices: list[str], result: FlowResult) -> list[Json]:
+def _most_of_a_rank(phase: Phase) -> int:
+    sent, received = Counter[int](), Counter[int]()
+    for one in phase.messages:
+        sent[one.source] += one.size
+        received[one.destination] += one.size
+    return max((sent | received).values(), default=0)
+
+
+def _ranks(schedule: Schedule, devices: list[str], row: Row) -> list[Json]:
+    result = row.measured_flows[0][1]
     if len(result.parts_s) != len(devices):
         return []
     sent, received = schedule.sent(), Counter[int]()
@@ -113,9 +128,10 @@ def _ranks(schedule: Schedule, devices: list[str], result: FlowResult) -> list[J
             received[one.destination] += one.size * phase.repeats
     members = result.breakdown
     waits = [one.share("wait") for one in members] if len(members) == len(devices) else [0.0] * len(devices)
-    names = ("rank", "device", "seconds", "sent", "received", "waits")
+    own = row.labels.get("workload", {}).get("own_bytes", ())
     return [
-        dict(zip(names, (rank, device, result.parts_s[rank], sent[rank], received[rank], waits[rank]), strict=True))
+        {"rank": rank, "device": device, "seconds": result.parts_s[rank], "sent": sent[rank]}
+        | {"received": received[rank], "own": sum(sum(phase[rank : rank + 1]) for phase in own), "waits": waits[rank]}
         for rank, device in enumerate(devices)
     ]
 

@@ -1,4 +1,4 @@
-"""The commands about what applications send: app halo, particles, pattern, order."""
+"""The commands about what applications send: app halo, particles, moe, pattern, order."""
 
 from __future__ import annotations
 
@@ -81,6 +81,28 @@ def particles(
     """Quicksilver's particle exchange, its messages and packing: which interface and memory make it fastest?"""
     words = locals()
     return _carry_out("particles", particles=words.pop("count"), **words)
+
+
+@workloads.command()
+@with_run_options
+def moe(
+    options: RunOptions,
+    tokens: Annotated[int | None, typer.Option(help="Tokens of each rank; default 4096.")] = None,
+    hidden: Annotated[int | None, typer.Option(help="Elements of a token's vector; default 7168.")] = None,
+    topk: Annotated[int | None, typer.Option(help="Experts of each token; default 8.")] = None,
+    experts: Annotated[int | None, typer.Option(help="Experts of all ranks; default 256.")] = None,
+    skew: Annotated[
+        float | None, typer.Option(help="Popularity of experts, Zipf's exponent; default 0: uniform.")
+    ] = None,
+    dtype: Annotated[str | None, typer.Option(help="Dispatched vectors: fp8 (default) or bf16.")] = None,
+    ranks: Ranks = None,
+    interface: Interfaces = None,
+    memory: Memories = None,
+    order: Order = None,
+    listen: Listen = None,
+) -> int:
+    """Expert parallelism's dispatch and combine: which interface makes them fastest?"""
+    return _carry_out("moe", **locals())
 
 
 @workloads.command("pattern")

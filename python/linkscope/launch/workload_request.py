@@ -16,14 +16,16 @@ from linkscope.plan.suite import Suite
 from linkscope.plan.suites import load_suite
 from linkscope.plan.workload_fields import application
 from linkscope.plan.workload_row import INTERFACES, MOST_RANKS, WorkloadRow
+from linkscope.workload.moe import DTYPES
 from linkscope.workload.pattern_file import read_pattern
 
 Json = dict[str, Any]
 
-APPLICATIONS = ("halo", "particles", "pattern")
+APPLICATIONS = ("halo", "particles", "moe", "pattern")
 _OPTIONS = {
     "halo": ("deck", "cells", "steps"),
     "particles": ("deck", "particles", "grid", "cycles", "termination"),
+    "moe": ("tokens", "hidden", "topk", "experts", "skew", "dtype"),
     "pattern": ("gaps",),
 }
 """Options that say what an application computes; the others say how its messages go, and are of all."""
@@ -47,6 +49,12 @@ class WorkloadRequest:
     grid: str | None = None
     cycles: int | None = None
     termination: str | None = None
+    tokens: int | None = None
+    hidden: int | None = None
+    topk: int | None = None
+    experts: int | None = None
+    skew: float | None = None
+    dtype: str | None = None
     gaps: str | None = None
     interface: str | None = None
     memory: str | None = None
@@ -81,6 +89,8 @@ class WorkloadRequest:
     def _narrowed(self, row: WorkloadRow) -> WorkloadRow:
         if self.application == "pattern":
             row = replace(row, name="pattern", title="Messages", baseline=None, stagings=("none",))
+        elif self.application == "moe":
+            row = replace(row, name="moe", title="Dispatch and combine")
         return replace(
             row,
             suite=self.application,
@@ -102,6 +112,7 @@ class WorkloadRequest:
         if self.application == "pattern":
             return self._pattern()
         _chosen("termination", self.termination, TERMINATIONS)
+        _chosen("dtype", self.dtype, DTYPES)
         for name in ("steps", "particles", "cycles"):
             value = getattr(self, name)
             if value is not None and value < 1:

@@ -5,12 +5,13 @@ from __future__ import annotations
 import hashlib
 import json
 from dataclasses import dataclass, replace
-from typing import Protocol
+from typing import ClassVar, Protocol
 
 from linkscope.errors import LinkscopeError
 from linkscope.messages.near_names import unknown
 from linkscope.workload.halo import DECKS as HALO_DECKS
 from linkscope.workload.halo import STEPS, HaloDeck, halo, largest_that_fits
+from linkscope.workload.moe import MoeLayer, moe
 from linkscope.workload.particles import CYCLES, particles, rank_grid
 from linkscope.workload.problem import DECKS as PARTICLE_DECKS
 from linkscope.workload.schedule import Loop, Message, Phase, Schedule
@@ -59,11 +60,15 @@ class Application(Protocol):
 
     @property
     def name(self) -> str:
-        """In labels: halo, particles, or a file's name."""
+        """In labels: halo, particles, moe, or a file's name."""
 
     @property
     def has_state(self) -> bool:
         """Return whether messages are packed from fields or particles."""
+
+    @property
+    def from_file(self) -> bool:
+        """Return whether a file says the messages: then each is measured alone as well."""
 
     @property
     def ranks(self) -> int | None:
@@ -76,6 +81,8 @@ class Application(Protocol):
 @dataclass(frozen=True)
 class HaloApplication:
     """CloverLeaf's halo exchange. ``deck_name``: one of DECKS, LARGEST or USUAL; ``cells`` stand in its place."""
+
+    from_file: ClassVar[bool] = False
 
     deck_name: str = USUAL
     cells: tuple[int, int] | None = None
@@ -136,6 +143,8 @@ class ParticleApplication:
     """Quicksilver's particle exchange. ``count``: particles of all ranks; None: the deck's. ``grid``: of ranks; None:
     as near to a cube as their number allows. ``termination``: blocking or non-blocking."""
 
+    from_file: ClassVar[bool] = False
+
     deck_name: str = "problem-1"
     count: int | None = None
     grid: tuple[int, int, int] | None = None
@@ -173,8 +182,31 @@ class ParticleApplication:
 
 
 @dataclass(frozen=True)
+class MoeApplication:
+    """Dispatch and combine of one layer with experts on all ranks."""
+
+    layer: MoeLayer
+    name: ClassVar[str] = "moe"
+    has_state: ClassVar[bool] = False
+    from_file: ClassVar[bool] = False
+    ranks: ClassVar[int | None] = None
+
+    def deck(self, ranks: int, room: Room) -> Deck:
+        one = self.layer
+        schedule = moe(one, ranks)
+        if not schedule.bytes:
+            raise LinkscopeError("no token leaves its rank: name more tokens or less skew")
+        routing = f"skew {one.skew:g}" if one.skew else "uniform"
+        words = f"{one.tokens}x{one.hidden}", f"top {one.topk} of {one.experts}", one.dtype, routing
+        key = "-".join(word.replace(" ", "") for word in words)
+        return Deck(", ".join(words), key, schedule, room.problem(schedule))
+
+
+@dataclass(frozen=True)
 class PatternApplication:
     """The messages that a file says."""
+
+    from_file: ClassVar[bool] = True
 
     schedule: Schedule
 

@@ -175,6 +175,17 @@ class ParticleFields(msgspec.Struct, forbid_unknown_fields=True, tag_field="appl
     termination: Literal["blocking", "non-blocking"] | UnsetType = UNSET
 
 
+class MoeFields(msgspec.Struct, forbid_unknown_fields=True, tag_field="application", tag="moe"):
+    """Expert parallelism's dispatch and combine (workload/moe.py). ``tokens``: of each rank."""
+
+    tokens: Annotated[int, Meta(ge=1)] | UnsetType = UNSET
+    hidden: Annotated[int, Meta(ge=1)] | UnsetType = UNSET
+    topk: Annotated[int, Meta(ge=1)] | UnsetType = UNSET
+    experts: Annotated[int, Meta(ge=1)] | UnsetType = UNSET
+    skew: Annotated[float, Meta(ge=0)] | UnsetType = UNSET
+    dtype: Literal["fp8", "bf16"] | UnsetType = UNSET
+
+
 class BaselineFields(msgspec.Struct, forbid_unknown_fields=True):
     """The combination that others are compared with. ``memory``: the first of them that is there."""
 
@@ -189,7 +200,7 @@ class WorkloadFields(msgspec.Struct, forbid_unknown_fields=True):
 
     name: Name
     title: str
-    workload: HaloFields | ParticleFields
+    workload: HaloFields | ParticleFields | MoeFields
     interface: Interface | Annotated[list[Interface], Meta(min_length=1)]
     memory: Words
     state: Words | UnsetType = UNSET

@@ -53,7 +53,7 @@ def workload_cases(
             raise LinkscopeError(f"{_where(row)}: {error}") from error
         setting = WorkloadSetting(row, paths, catalog, places, deck)
         everything = [Sent(deck.schedule, deck.schedule.to_plan())]
-        if not row.application.has_state and (alone := isolated(deck.schedule)) is not None:
+        if row.application.from_file and (alone := isolated(deck.schedule)) is not None:
             everything.append(Sent(alone, alone.to_plan(), ", each message alone"))
         for point in _points(setting, variants):
             for sent in everything:

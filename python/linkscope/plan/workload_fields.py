@@ -6,11 +6,12 @@ from typing import Any
 
 from linkscope.documents.sizes import parse_counts
 from linkscope.errors import LinkscopeError
-from linkscope.plan.application import Application, HaloApplication, ParticleApplication
+from linkscope.plan.application import Application, HaloApplication, MoeApplication, ParticleApplication
 from linkscope.plan.suite_file import listed
 from linkscope.plan.suite_row import Variant
 from linkscope.plan.workload_row import MOST_RANKS, Baseline, WorkloadRow
 from linkscope.workload.halo import parse_cells
+from linkscope.workload.moe import MoeLayer
 from linkscope.workload.particles import parse_grid
 
 Json = dict[str, Any]
@@ -54,6 +55,8 @@ def application(data: Json) -> Application:
     given = {name: value for name, value in data.items() if name != "application"}
     if data["application"] == "halo":
         return _halo(given)
+    if data["application"] == "moe":
+        return MoeApplication(MoeLayer(**given))
     found = ParticleApplication()
     return ParticleApplication(
         deck_name=given.get("deck", found.deck_name),

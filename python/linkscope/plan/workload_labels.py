@@ -16,7 +16,7 @@ _PROCESSES = {"one": "one process", "each": "a process each"}
 def workload_id(setting: WorkloadSetting, point: WorkloadPoint, sent: Sent) -> str:
     """suite/row/deck/ranks/interface/memory, then what the row varies besides: the same on every run."""
     row = setting.row
-    place = [] if row.application.has_state else [row.application.name]
+    place = [row.application.name] if row.application.from_file else []
     words = [row.suite, row.name, *place, setting.deck.key, f"{sent.schedule.ranks}-ranks"]
     words += [point.interface, point.memory]
     if len(row.states) > 1 and point.state is not None:
@@ -74,6 +74,8 @@ def _workload(setting: WorkloadSetting, point: WorkloadPoint, sent: Sent) -> Jso
         found["baseline"] = True
     if sent.alone:
         found["isolated"] = True
+    if sent.schedule.own_bytes:
+        found["own_bytes"] = [list(one) for one in sent.schedule.own_bytes]
     if notes:
         found["notes"] = notes
     return found

@@ -106,7 +106,7 @@ class WorkloadLabel(Struct):
 
     ``memory``: of the buffers of messages; ``state``: of what they are packed from. ``order``: device of each rank.
     ``baseline``: the combination that the study began with. ``isolated``: every message has a phase of its own.
-    ``notes``: what to know of it besides.
+    ``own_bytes``: by phase and rank, what a rank would send itself. ``notes``: what to know of it besides.
     """
 
     application: Word
@@ -121,6 +121,7 @@ class WorkloadLabel(Struct):
     isolated: bool | Unset = UNSET
     messages: Count | Unset = UNSET
     bytes: Count | Unset = UNSET
+    own_bytes: list[list[Count]] | Unset = UNSET
     notes: list[Text] | Unset = UNSET
 
 

@@ -147,6 +147,8 @@ class Schedule:
     loops: tuple[Loop, ...]
     grid: CellGrid | None = None
     particles: Particles | None = None
+    own_bytes: tuple[tuple[int, ...], ...] = ()
+    """By phase and rank, what the rank would send itself: counted apart, in no message."""
 
     @cached_property
     def phases(self) -> tuple[Phase, ...]:
