@@ -1,4 +1,5 @@
 // The phases of a halo exchange, and of a pattern whose messages are packed from nothing.
+#include <algorithm>
 #include <map>
 #include <utility>
 #include <vector>
@@ -16,6 +17,13 @@ GridBox words_at(std::byte* at, Bytes bytes) {
   return {at, words * word_bytes, words, 1, 0, 0};
 }
 
+/// Puts messages to the ranks behind `rank` first: with the lowest first, all ranks would send to rank 0 at once.
+void begin_with_next(std::vector<PeerMessage>& sends, int rank) {
+  const auto behind =
+      std::find_if(sends.begin(), sends.end(), [&](const auto& one) { return one.peer > rank; });
+  std::rotate(sends.begin(), behind, sends.end());
+}
+
 class MessageWork final : public PhaseWork {
  public:
   explicit MessageWork(RankContext context) : PhaseWork(std::move(context)) {
@@ -23,6 +31,7 @@ class MessageWork final : public PhaseWork {
     for (const Loop& loop : schedule().loops) {
       for (const Phase& phase : loop.phases) {
         Prepared now{&phase, messages_of(phase, context_.rank), Schedule::times(loop, phase) > 0};
+        if (!phase.halo) begin_with_next(now.messages.sends, context_.rank);
         if (&phase != &loop.phases.front()) prepared_.back().goes_on = goes_on(*prepared_.back().phase, now);
         for (const PeerMessage& message : now.messages.receives) checked_bytes_ += message.bytes;
         prepared_.push_back(std::move(now));

@@ -3,8 +3,12 @@
 
 #include <chrono>
 #include <cstring>
+#include <map>
+#include <mutex>
 #include <numeric>
+#include <set>
 #include <thread>
+#include <utility>
 
 #include "workload_ranks.hpp"
 
@@ -338,6 +342,53 @@ TEST(PatternTest, AByteThatIsNotWhatWasSentIsFound) {
   });
   ranks.run();
   EXPECT_NE(ranks.wrong().find("the word at byte 56"), std::string::npos) << ranks.wrong();
+}
+
+/// Notes to which rank each message goes, by the rank that sends it.
+class NotedSends final : public DirectTransport {
+ public:
+  NotedSends(RankBoard board, const Schedule& schedule, MessageOrder order, Packer& packer,
+             std::map<int, DirectPeer> peers)
+      : DirectTransport(std::move(board), schedule, order, packer, std::move(peers)) {}
+  void send(int peer, Bytes offset, Bytes bytes) override {
+    peers_.push_back(peer);
+    DirectTransport::send(peer, offset, bytes);
+  }
+  ~NotedSends() override {
+    const std::lock_guard lock(mutex);
+    all.push_back(peers_);
+  }
+  NotedSends(const NotedSends&) = delete;
+  NotedSends& operator=(const NotedSends&) = delete;
+
+  static inline std::mutex mutex;
+  static inline std::vector<std::vector<int>> all;
+
+ private:
+  std::vector<int> peers_;
+};
+
+TEST(ScheduleTransferTest, RanksThatSendToAllBeginWithDifferentOnes) {
+  Schedule schedule;
+  schedule.ranks = 4;
+  Phase phase{.name = "all to all"};
+  for (int source = 0; source < 4; ++source) {
+    for (int destination = 0; destination < 4; ++destination) {
+      if (source != destination) phase.messages.push_back({source, destination, 100U + 8U * destination});
+    }
+  }
+  schedule.loops = {{1, {phase}}};
+  {
+    RanksBy<NotedSends> ranks(schedule);
+    ranks.run();
+    EXPECT_EQ(ranks.wrong(), "");
+  }
+  ASSERT_EQ(NotedSends::all.size(), 4U);
+  for (std::size_t step = 0; step < 3; ++step) {
+    std::set<int> reached;
+    for (const std::vector<int>& peers : NotedSends::all) reached.insert(peers.at(step));
+    EXPECT_EQ(reached.size(), 4U) << "step " << step;
+  }
 }
 
 TEST(MessageSlotsTest, MessagesOfOnePhaseToOnePeerLieBehindOneAnotherAndPhasesShareTheSlot) {
