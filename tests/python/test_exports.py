@@ -24,7 +24,7 @@ from linkscope.answers.run_head import run_head
 from linkscope.cli import main
 from linkscope.cli.main import app
 from linkscope.codecs.tuner import formats
-from linkscope.codecs.tuner.formats import FORMATS, REFUSED
+from linkscope.codecs.tuner.formats import FORMATS
 from linkscope.errors import LinkscopeError
 from linkscope.figures.run import Run
 from linkscope.messages.catalog import sentence
@@ -139,7 +139,7 @@ def test_the_json_of_open_mpi_says_the_same(mpi_run: RunFile) -> None:
     assert eight["rules"] == [{"msg_size_min": 0, "msg_size_max": "inf", "alg": 0}]
 
 
-@pytest.mark.parametrize("name", [*FORMATS, *REFUSED])
+@pytest.mark.parametrize("name", FORMATS)
 def test_what_a_run_lacks_is_refused_in_one_line(
     name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -140,6 +140,8 @@ NAMED = {
     "answers/analyze/collectives.py": {"ping-pong"},  # the call, a parameter
     "answers/analyze/comparing.py": {"ping-pong"},
     "answers/best.py": {"ping-pong"},
+    "answers/choose.py": {"kernel"},  # a column
+    "figures/columns.py": {"registered"},  # a parameter
     "figures/kinds.py": {"ping-pong"},
     "answers/check.py": {"pinned"},  # classes of noise
     "answers/fingerprints.py": {"managed", "mpi", "pageable", "pinned", "xccl"},  # what other tools print

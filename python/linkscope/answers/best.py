@@ -1,7 +1,8 @@
 """Best methods: what was done in several ways, what each costs by size, and which is best where.
 
 A task is a group of comparable results. Its rivals are ways: methods with their settings. Only sizes that several
-rivals have count, on the paths that all of them have, by the median over these.
+rivals have count, on the paths that all of them have, by the median over these. Whether a collective works in place is
+a setting too: some implementations know one form alone, and frameworks take them beside the others.
 """
 
 from __future__ import annotations
@@ -44,6 +45,11 @@ _KEYS = [
 _PLACE = ["source", "destination", "members", "class"]
 _FORM = "form"
 """A parameter that means the same of every method: where it tells any ways apart, all names have it."""
+_IN_PLACE = "in_place"
+_USUAL = "device"
+"""Memory of a collective that names need not tell."""
+_NOT_ASKED = ("collective", _IN_PLACE)
+"""Parameters that the movement says, or that are a setting here."""
 _SCHEDULE = "-schedule"
 _STAGED = ("staging", "full")
 """The workload copies through the host itself."""
@@ -97,7 +103,8 @@ class Choice:
     ascend. ``undecided``: sizes where intervals leave the best open; ``assumed``: sizes where a model's time is mostly
     a latency that no source gives. Both are in no range. ``always``: the way to take where one must do for all sizes,
     and what it costs more at most; None where none has all sizes. ``first``: where its first result is, and its class.
-    ``test``: the test with most sizes, "default d2d-by-size". ``part``: only one of several runs has some of it;
+    ``test``: the test with most sizes, "default d2d-by-size". ``shared``: settings of all ways that the task does not
+    say, "form=graph". ``ways``: what stands behind each name. ``part``: only one of several runs has some of it;
     ``once``: all was measured in one run of a node that is not calibrated. ``disagreement``: how far results of one
     way, size and path are apart at most where their intervals are disjoint, 0.12 for 12%.
     """
@@ -111,7 +118,8 @@ class Choice:
     assumed: tuple[int, ...]
     first: Line
     test: str
-    form: str
+    shared: tuple[str, ...]
+    ways: Mapping[str, Way]
     part: bool
     once: bool
     disagreement: float
@@ -223,7 +231,7 @@ def _path_key() -> polars.Expr:
 
 def _task(key: Line) -> Task:
     words = (key["parameters"] or "").split()
-    asked = tuple(word for word in words if (name := word.split("=", 1)[0]) in ASKED and name != "collective")
+    asked = tuple(word for word in words if (name := word.split("=", 1)[0]) in ASKED and name not in _NOT_ASKED)
     tier = "" if key["tier"] in ("local", "mixed", "unknown") or key["workload"] else key["tier"]
     names = (*_SHARED, "figures", "workload", "deck")
     return Task({name: tier if name == "tier" else key[name] for name in names}, asked, key["memories"])
@@ -238,6 +246,7 @@ def _way(key: Line) -> Way:
         for name, _, value in [word.partition("=")]
         if value
     ]
+    pairs += [(_IN_PLACE, "yes")] if f"{_IN_PLACE}=yes" in (key["parameters"] or "").split() else []
     return Way(key["method"], key["role"], tuple(pairs), key["environment"], workload=bool(key["workload"]))
 
 
@@ -320,7 +329,7 @@ def _tests(lines: polars.DataFrame) -> dict[int, str]:
 
 
 def _choice(task: Task, ways: Sequence[Way], lines: polars.DataFrame, first: Line, test: str) -> Choice:
-    names, form = _names(ways)
+    names, shared = _names(ways)
     assumed = lines.filter("assumed")["bytes"].unique().sort().to_list()
     every: dict[str, dict[float, Cost]] = {}
     known = lines.filter(~polars.col("bytes").is_in(assumed))
@@ -346,17 +355,19 @@ def _choice(task: Task, ways: Sequence[Way], lines: polars.DataFrame, first: Lin
         assumed=tuple(assumed),
         first=first,
         test=test,
-        form=form,
+        shared=shared,
+        ways=dict(zip(names, ways, strict=True)),
         part=bool(known["part"].any()),
         once=bool(lines["once"].all()),
         disagreement=max(known["disagreement"], default=0.0),
     )
 
 
-def _names(ways: Sequence[Way]) -> tuple[list[str], str]:
+def _names(ways: Sequence[Way]) -> tuple[list[str], tuple[str, ...]]:
     """Return what to call each way: its method and what tells it from the others of that method, such as
-    "memcpy threads=4", "copy-engine from pinned" or "mpi staged, pinned"; and the form that all share, "form=graph"."""
+    "memcpy threads=4", "copy-engine from pinned" or "mpi staged, pinned"; and what all share, "form=graph"."""
     kinds = {way.memory for way in ways}
+    apart = {way.method for way in ways for other in ways if way != other == replace(way, memory=other.memory)}
     forms = {way.attributes[_FORM] for way in ways if _FORM in way.attributes}
     names = []
     for way in ways:
@@ -366,9 +377,12 @@ def _names(ways: Sequence[Way]) -> tuple[list[str], str]:
             for name, word in way.attributes.items()
             if word and ((name == _FORM and len(forms) > 1) or any(other.get(name) != word for other in alike))
         ]
-        memory = [_memory(way.memory, kinds)] if len(kinds) > 1 else []
+        bare = ">" in way.memory or way.method in apart or (way.memory != _USUAL and not told)
+        memory = [_memory(way.memory, kinds)] if len(kinds) > 1 and bare else []
         names.append(_of_workload(way, told, memory) if way.workload else " ".join([way.method, *told, *memory]))
-    return names, f"{_FORM}={forms.pop()}" if len(forms) == 1 else ""
+    in_place = all(_IN_PLACE in way.attributes for way in ways)
+    shared = [f"{_FORM}={forms.pop()}"] if len(forms) == 1 else []
+    return names, (*shared, *([f"{_IN_PLACE}=yes"] if in_place else []))
 
 
 def _of_workload(way: Way, told: Sequence[str], memory: Sequence[str]) -> str:

@@ -17,6 +17,7 @@ from linkscope.answers.best import Choice, choices, costs
 from linkscope.answers.choose_rows import best_words, conditions, height, others, rows, title, uncertain
 from linkscope.answers.explain import slow
 from linkscope.answers.run_head import RunHead, findings_of, nvls_off, run_head
+from linkscope.answers.thresholds import Default, defaults
 from linkscope.figures.joined import joined
 from linkscope.figures.run import Run
 from linkscope.messages.catalog import commands, problem, sentence
@@ -25,7 +26,7 @@ from linkscope.messages.methods import method_name
 from linkscope.messages.names import named
 from linkscope.results.same_machine import by_host_alone
 from linkscope.statistics.best import best
-from linkscope.statistics.ranges import costs_at, difference
+from linkscope.statistics.ranges import costs_at, difference, shared_sizes
 from linkscope.suites import packaged_suites
 
 _LINES, _WIDTH = 24, 80
@@ -48,6 +49,14 @@ _COSTS: dict[str, Any] = {
     **dict.fromkeys(("seconds", "seconds_low", "seconds_high", "extra"), _NUMBER),
     **{"best": polars.Boolean, "mark": _WORDS},
 }
+_LIMITS: dict[str, Any] = {
+    **dict.fromkeys(("question", "framework", "kernel", "way"), _WORDS),
+    **{"usual": polars.Int64, "last": polars.Int64, "own": _NUMBER, "bytes": polars.Int64},
+}
+_DEFAULTS: dict[str, Any] = {
+    **{"task": polars.Int32, "question": _WORDS, "framework": _WORDS, "bytes": polars.Int64, "way": _WORDS},
+    **{"method": _WORDS, "seconds": _NUMBER, "fastest": _WORDS, "least": _NUMBER, "extra": _NUMBER, "own": _NUMBER},
+}
 
 
 def answer(*runs: Run, table: str | None = None) -> Answer:
@@ -61,11 +70,12 @@ def answer(*runs: Run, table: str | None = None) -> Answer:
     ranked = [choice for choice in every if choice.ranges]
     heads = [run_head(run) for run in runs]
     of_runs, repeated = findings_of(heads)
-    findings = (*of_runs, *_warnings(runs, ranked), *_notes(runs, every, ranked))
+    by_default, library = list(defaults(ranked, runs[-1].node)), runs[-1].library
+    findings = (*of_runs, *_warnings(runs, ranked), *_notes(runs, every, ranked), *_dearest(by_default))
     headline, outcome = _headline(heads, every, ranked)
     steps = tuple(_next(runs, ranked))
-    first = _first(ranked or every, runs[-1].library, _LINES - _FIXED - _height([headline], findings, steps))
-    details = (_ranges(ranked, runs[-1].library), _costs(ranked, runs[-1].library))
+    first = _first(ranked or every, library, _LINES - _FIXED - _height([headline], findings, steps))
+    details = (_ranges(ranked, library), *_defaults(by_default, library), _costs(ranked, library))
     return Answer(
         question="choose",
         runs=tuple(heads),
@@ -74,7 +84,7 @@ def answer(*runs: Run, table: str | None = None) -> Answer:
         findings=findings,
         tables=(first, *details) if ranked or every else (),
         next=steps,
-        details=(*_details(every, runs[-1].library), *repeated),
+        details=(*_details(every, library), *repeated),
     )
 
 
@@ -166,6 +176,10 @@ def _details(every: Sequence[Choice], library: str) -> Iterator[Finding]:
         if choice.always is not None and len(choice.ranges) > 1 and not (choice.undecided or choice.assumed):
             name, extra = choice.always
             yield note("choose.always", task=title(choice), method=method_name(name, library), extra=extra)
+        measured = {size for costs in choice.rivals.values() for size in costs}
+        alone = sorted(measured.difference(shared_sizes(choice.rivals)))
+        if alone:
+            yield note("choose.alone", task=title(choice), sizes=len(alone), first=alone[0], last=alone[-1])
     lost = [choice for choice in every if not choice.ranges]
     apart = max((choice.disagreement for choice in every), default=0.0)
     if apart > 0.01:
@@ -176,6 +190,14 @@ def _details(every: Sequence[Choice], library: str) -> Iterator[Finding]:
         yield note("choose.one-run")
     if any(choice.task.line["calls_included"] for choice in every):
         yield note("choose.calls")
+
+
+def _dearest(by_default: Sequence[Default]) -> Iterator[Finding]:
+    """Yield where a framework's threshold costs most, if any does."""
+    costs = [(at.own, at.size, one.rule.framework) for one in by_default for at in one.sizes]
+    extra, size, framework = max(costs, default=(0.0, 0, ""))
+    if extra:
+        yield note("choose.default-cost", framework=framework, extra=extra, size=size)
 
 
 def _mixes_launches(choice: Choice, kernels: Set[str]) -> bool:
@@ -258,6 +280,34 @@ def _costs(ranked: Sequence[Choice], library: str) -> Table:
         Column("extra", Kind.CHANGE, mark="mark"),
     )
     return _detail("choose.costs", lines, _COSTS, columns)
+
+
+def _defaults(by_default: Sequence[Default], library: str) -> Iterator[Table]:
+    """Yield what thresholds would be best, and what each default picks and costs by size."""
+    limits, lines = [], []
+    for number, one in enumerate(by_default):
+        question, framework = title(one.choice), one.rule.framework
+        own, worst = max(((at.own, at.size) for at in one.sizes), default=(0.0, 0))
+        for limit in one.limits if one.sizes else ():
+            limits.append((question, framework, limit.kernel, limit.way, limit.default, limit.last, own, worst))
+        for at in one.sizes:
+            names = method_name(at.way, library), at.cost.value, method_name(at.fastest, library), at.least.value
+            about = number, f"{framework}: {question}", framework
+            lines.append((*about, at.size, at.way, *names, at.extra, at.own))
+    sizes = (
+        Column("usual", Kind.SIZE),
+        Column("last", Kind.SIZE),
+        Column("own", Kind.CHANGE),
+        Column("bytes", Kind.SIZE),
+    )
+    if limits:
+        yield _detail("choose.thresholds", limits, _LIMITS, (Column("framework"), Column("kernel"), *sizes))
+    columns = (
+        *(Column("bytes", Kind.SIZE), Column("method", head="default"), Column("seconds", Kind.TIME)),
+        *(Column("fastest"), Column("least", Kind.TIME), Column("extra", Kind.CHANGE), Column("own", Kind.CHANGE)),
+    )
+    if lines:
+        yield _detail("choose.defaults", lines, _DEFAULTS, columns)
 
 
 def _detail(key: str, lines: Sequence[Any], schema: Mapping[str, Any], columns: tuple[Column, ...]) -> Table:

@@ -257,7 +257,7 @@ def conditions(choice: Choice) -> list[str]:
     """Return the codes of what rivals share beside movement and tier: "clock=device", "recorded=20"."""
     line, asked = choice.task.line, choice.task.asked
     load, cache = line["load"] != "once", line["cache"] and not line["workload"]
-    form = choice.form and not any(word.startswith("recorded=") for word in asked)
+    graphs = any(word.startswith("recorded=") for word in asked)
     return [
         *([f"memories={choice.task.memories}"] if choice.task.memories else []),
         *(f"{name}={line[name]}" for name in ("clock", "call", "hosts", "figures") if line[name]),
@@ -265,7 +265,7 @@ def conditions(choice: Choice) -> list[str]:
         *(f"{name}={line[name]}" for name, told in (("load", load), ("cache", cache)) if told),
         *(f"{name}={line[name]}" for name in ("together", "flows") if line["together"]),
         *asked,
-        *([choice.form] if form else []),
+        *(word for word in choice.shared if not (graphs and word.startswith("form="))),
         *(["part"] if choice.part else []),
     ]
 

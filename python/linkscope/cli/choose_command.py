@@ -28,8 +28,8 @@ def choose(
         str | None,
         typer.Option(
             "--export",
-            help="Write settings for another system: nccl-tuner, nccl-optimize, ompi-tuned, ompi-tuned-json, mpich, "
-            "inductor, ucx, ucc; or json or header for your programs.",
+            help="Write settings for another system: vllm, sglang, flashinfer, mscclpp, nccl-tuner, nccl-optimize, "
+            "ompi-tuned, ompi-tuned-json, mpich, inductor, ucx, ucc; or json or header for your programs.",
         ),
     ] = None,
     output: Annotated[Path | None, typer.Option("-o", "--output", help="The file that --export writes.")] = None,

@@ -97,9 +97,9 @@ ASKED = frozenset(
     (
         *("collective", "type", "in_place", "operation", "region", "in", "stride", "chunk", "fill", "addresses"),
         *("scope", "access", "touch", "order", "hops", "locality", "until", "node", "nodes", "what", "work_us"),
-        *("ordering", "to", "window", "recorded", "graph", "count", "scatter"),
+        *("ordering", "to", "window", "recorded", "graph", "count", "scatter", "misaligned"),
     )
 )
 """Parameters that say what is to be done. All others say how, and are the user's to choose."""
-DEFAULTS = frozenset({("non_temporal", "0")})
+DEFAULTS = frozenset({("non_temporal", "0"), ("registered", "no"), ("policy", "default"), ("ctas", "0")})
 """Parameters that some tests name and others leave as they are: the same way."""

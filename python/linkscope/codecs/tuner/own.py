@@ -154,8 +154,11 @@ def _conditions(choice: Choice) -> Iterator[str]:
         yield f"graph of {word.partition('=')[2]}" if word in graphs else word.replace("=", " ", 1)
     if line["hosts"]:
         yield f"between {line['hosts']}"
-    if choice.form and not graphs:
-        yield choice.form
+    for word in choice.shared:
+        if not word.startswith("form="):
+            yield word.replace("=", " ", 1)
+        elif not graphs:
+            yield word
 
 
 _HEADER = """// What is best on this node, by size. Include it anywhere; see linkscope_choose at the end.

@@ -1,0 +1,159 @@
+"""Thresholds: what a framework's default for an all-reduce costs by size, and at which sizes it should change kernel.
+
+A kernel that was not measured is stood in for as machines/expected/thresholds.yaml says.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from itertools import accumulate, combinations_with_replacement, pairwise
+
+from linkscope.answers.best import ANY, Choice, Way
+from linkscope.machine.framework_rules import FrameworkRule, MeasuredAs, Pick, framework_rules
+from linkscope.machine.node import Node
+from linkscope.statistics.best import best, dearer
+from linkscope.statistics.interval import Interval
+from linkscope.statistics.ranges import costs_at
+
+_REDUCED = "all-reduce/"
+_ON_GPUS = "gpu:"
+_UNMEASURED = 1e3
+"""Logarithm of a cost beyond all measured ones."""
+Ways = tuple[tuple[str, ...], ...]
+"""Names of what may stand for a kernel: those that fit best first."""
+Chain = Sequence[tuple[Pick, Ways]]
+
+
+@dataclass(frozen=True)
+class AtSize:
+    """What a default picks for so many bytes. ``extra``: what it costs more than ``fastest``, the best of all measured
+    ways, 0 where it ties; ``own``: the same against the best of the framework's own kernels."""
+
+    size: int
+    way: str
+    cost: Interval
+    fastest: str
+    least: Interval
+    extra: float
+    own: float
+
+
+@dataclass(frozen=True)
+class KernelLimit:
+    """The largest size of a kernel: by ``default`` and, best on this node, ``last`` bytes; 0: never. ``way``: what was
+    measured."""
+
+    kernel: str
+    way: str
+    default: int
+    last: int
+
+
+@dataclass(frozen=True)
+class Default:
+    """A framework's default on one task. ``chain``: its picks, each with the ways that may stand for it."""
+
+    rule: FrameworkRule
+    choice: Choice
+    gpus: int
+    architecture: str
+    chain: Chain
+
+    @cached_property
+    def sizes(self) -> list[AtSize]:
+        """Return what it costs at each size where what it picks was measured."""
+        found = []
+        for size in self.choice.sizes:
+            costs = costs_at(self.choice.rivals, size)
+            way = self._way(next(ways for pick, ways in self.chain if pick.last is None or size <= pick.last), size)
+            if way is not None:
+                fastest, cost = best(costs)[0], costs[way]
+                own = best({name: costs[name] for _, ways in self.chain if (name := self._way(ways, size))})[0]
+                extras = [_extra(cost, costs[name]) for name in (fastest, own)]
+                found.append(AtSize(int(size), way, cost, fastest, costs[fastest], extras[0], min(extras)))
+        return found
+
+    @cached_property
+    def limits(self) -> tuple[KernelLimit, ...]:
+        """Return the limit of each measured kernel but the last; the default's where no other one gains."""
+        chain: list[tuple[Pick, Ways]] = []
+        for pick, ways in self.chain:
+            if chain and chain[-1][1] == ways:  # one way stands for both kernels
+                before = chain.pop()[0]
+                pick = pick if pick.last is None else replace(pick, last=max(pick.last, before.last or 0))
+            chain += [(pick, ways)] if ways else []
+        sizes = [size for size in self.choice.sizes if any(self._way(ways, size) for _, ways in chain)]
+        cuts = self._cuts([ways for _, ways in chain], sizes)
+        gains = any(one.own for one in self.sizes)
+        return tuple(
+            KernelLimit(
+                pick.kernel, ways[0][0], pick.last or 0, self._last(chain, sizes, cuts, i) if gains else pick.last or 0
+            )
+            for i, (pick, ways) in enumerate(chain[:-1])
+        )
+
+    def _cuts(self, chain: Sequence[Ways], sizes: Sequence[float]) -> tuple[int, ...]:
+        """Return before which of ``sizes`` each kernel but the last ends, for the least product of times."""
+        sums = [list(accumulate((self._log(ways, size) for size in sizes), initial=0.0)) for ways in chain]
+
+        def total(cuts: tuple[int, ...]) -> float:
+            ends = pairwise((0, *cuts, len(sizes)))
+            return sum(sums[number][end] - sums[number][begin] for number, (begin, end) in enumerate(ends))
+
+        return min(combinations_with_replacement(range(len(sizes) + 1), len(chain) - 1), key=total)
+
+    def _last(self, chain: Chain, sizes: Sequence[float], cuts: Sequence[int], i: int) -> int:
+        """Return the last byte of a kernel: where it crosses the next one, between the sizes around its end."""
+        end = cuts[i]
+        if end == (cuts[i - 1] if i else 0):
+            return 0
+        if end == len(sizes):
+            return max(int(sizes[-1]), chain[i][0].last or 0)
+        below, above = sizes[end - 1], sizes[end]
+        lead, lag = (self._log(chain[i][1], size) - self._log(chain[i + 1][1], size) for size in (below, above))
+        crosses = lead < 0 < lag and lag - lead < _UNMEASURED / 2
+        return int(below * (above / below) ** (lead / (lead - lag))) if crosses else int(below)
+
+    def _log(self, ways: Ways, size: float) -> float:
+        name = self._way(ways, size)
+        return math.log(self.choice.rivals[name][size].value) if name else _UNMEASURED
+
+    def _way(self, ways: Ways, size: float) -> str | None:
+        """Return the way with the least cost of those that fit best and were measured at a size."""
+        costs = costs_at(self.choice.rivals, size)
+        here = next((held for names in ways if (held := [name for name in names if name in costs])), [])
+        return min(here, key=lambda name: costs[name].value, default=None)
+
+
+def defaults(every: Sequence[Choice], node: Node) -> Iterator[Default]:
+    """Yield what each framework's rule means for each all-reduce on GPUs, of any memory where several were measured."""
+    free = {choice.task.key[:-1] for choice in every if choice.task.memories == ANY}
+    for choice in every:
+        members = str(choice.first["members"] or "").split()
+        on_gpus = choice.task.movement.startswith(_REDUCED) and all(name.startswith(_ON_GPUS) for name in members)
+        if on_gpus and choice.ranges and (choice.task.memories == ANY or choice.task.key[:-1] not in free):
+            device = next((one for one in node.devices if one.id == members[0]), None)
+            architecture = str(device.attributes.get("architecture", "")) if device else ""
+            for rule in framework_rules(architecture, len(members)):
+                chain = tuple((pick, _ways(choice, pick, rule.form)) for pick in rule.picks)
+                if chain[0][1]:
+                    yield Default(rule, choice, len(members), architecture, chain)
+
+
+def _ways(choice: Choice, pick: Pick, form: str) -> Ways:
+    held = {name: way for name, way in choice.ways.items() if not form or way.attributes.get("form", form) == form}
+    found = [tuple(name for name, way in held.items() if _fits(way, one)) for one in pick.measured_as]
+    return tuple(names for names in found if names)
+
+
+def _fits(way: Way, one: MeasuredAs) -> bool:
+    held = {**way.attributes, "memory": way.memory}
+    alike = all((held.get(name) or value) == value for name, value in one.settings.items())
+    return way.method == one.method and not way.environment and alike
+
+
+def _extra(cost: Interval, other: Interval) -> float:
+    return cost.value / other.value - 1 if dearer(cost, other) else 0.0
