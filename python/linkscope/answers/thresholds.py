@@ -6,13 +6,14 @@ A kernel that was not measured is stood in for as machines/expected/thresholds.y
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from bisect import bisect
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import accumulate, combinations_with_replacement, pairwise
+from itertools import combinations_with_replacement
 
 from linkscope.answers.best import ANY, Choice, Way
-from linkscope.machine.framework_rules import FrameworkRule, MeasuredAs, Pick, framework_rules
+from linkscope.machine.framework_rules import FrameworkRule, Pick, framework_rules
 from linkscope.machine.node import Node
 from linkscope.statistics.best import best, dearer
 from linkscope.statistics.interval import Interval
@@ -97,13 +98,9 @@ class Default:
 
     def _cuts(self, chain: Sequence[Ways], sizes: Sequence[float]) -> tuple[int, ...]:
         """Return before which of ``sizes`` each kernel but the last ends, for the least product of times."""
-        sums = [list(accumulate((self._log(ways, size) for size in sizes), initial=0.0)) for ways in chain]
-
-        def total(cuts: tuple[int, ...]) -> float:
-            ends = pairwise((0, *cuts, len(sizes)))
-            return sum(sums[number][end] - sums[number][begin] for number, (begin, end) in enumerate(ends))
-
-        return min(combinations_with_replacement(range(len(sizes) + 1), len(chain) - 1), key=total)
+        logs = [[self._log(ways, size) for size in sizes] for ways in chain]
+        every = combinations_with_replacement(range(len(sizes) + 1), len(chain) - 1)
+        return min(every, key=lambda cuts: sum(logs[bisect(cuts, i)][i] for i in range(len(sizes))))
 
     def _last(self, chain: Chain, sizes: Sequence[float], cuts: Sequence[int], i: int) -> int:
         """Return the last byte of a kernel: where it crosses the next one, between the sizes around its end."""
@@ -137,22 +134,22 @@ def defaults(every: Sequence[Choice], node: Node) -> Iterator[Default]:
         if on_gpus and choice.ranges and (choice.task.memories == ANY or choice.task.key[:-1] not in free):
             device = next((one for one in node.devices if one.id == members[0]), None)
             architecture = str(device.attributes.get("architecture", "")) if device else ""
-            for rule in framework_rules(architecture, len(members)):
-                chain = tuple((pick, _ways(choice, pick, rule.form)) for pick in rule.picks)
+            for rule, picks in framework_rules(architecture, len(members)):
+                chain = tuple((pick, _ways(choice, pick, rule.form)) for pick in picks)
                 if chain[0][1]:
                     yield Default(rule, choice, len(members), architecture, chain)
 
 
 def _ways(choice: Choice, pick: Pick, form: str) -> Ways:
     held = {name: way for name, way in choice.ways.items() if not form or way.attributes.get("form", form) == form}
-    found = [tuple(name for name, way in held.items() if _fits(way, one)) for one in pick.measured_as]
+    found = [tuple(name for name, way in held.items() if _fits(way, *one)) for one in pick.measured_as]
     return tuple(names for names in found if names)
 
 
-def _fits(way: Way, one: MeasuredAs) -> bool:
+def _fits(way: Way, method: str, settings: Mapping[str, str]) -> bool:
     held = {**way.attributes, "memory": way.memory}
-    alike = all((held.get(name) or value) == value for name, value in one.settings.items())
-    return way.method == one.method and not way.environment and alike
+    alike = all((held.get(name) or value) == value for name, value in settings.items())
+    return way.method == method and not way.environment and alike
 
 
 def _extra(cost: Interval, other: Interval) -> float:

@@ -9,7 +9,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from linkscope.documents.yaml_file import read_yaml
+from linkscope.documents.yaml_file import YamlFile, read_yaml
 from linkscope.errors import LinkscopeError
 
 _PACKAGE = Path(__file__).resolve().parents[1]
@@ -104,12 +104,15 @@ def _is_assumed(entry: Mapping[str, Any], device: str) -> bool:
     return bool(re.search(assumed, device)) if isinstance(assumed, str) else bool(assumed)
 
 
+def read_expected(name: str) -> YamlFile:
+    """Return a file of machines/expected. Raises LinkscopeError where the installation lacks it."""
+    for place in _PLACES:
+        if (place / name).is_file():
+            return read_yaml(place / name, "file")
+    raise LinkscopeError(f"machines/expected/{name} is missing from this installation: install linkscope again")
+
+
 @cache
 def _data() -> dict[str, Any]:
-    """Raises LinkscopeError where the installation lacks the file."""
-    for place in _PLACES:
-        path = place / "links.yaml"
-        if path.is_file():
-            data: dict[str, Any] = read_yaml(path, "file").data
-            return data
-    raise LinkscopeError("machines/expected/links.yaml is missing from this installation: install linkscope again")
+    data: dict[str, Any] = read_expected("links.yaml").data
+    return data

@@ -10,20 +10,16 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from itertools import combinations
-from pathlib import Path
 from typing import Annotated, Literal, Protocol
 
 import msgspec
 from msgspec import Meta
 
-from linkscope.documents.yaml_file import read_yaml
-from linkscope.errors import LinkscopeError
+from linkscope.machine.expected import read_expected
 from linkscope.machine.node import Device, Link, Node
 from linkscope.machine.nominal import NVSWITCH
 from linkscope.machine.sysfs import pcie_gbps
 
-_PACKAGE = Path(__file__).resolve().parents[1]
-_PLACES = (_PACKAGE / "machines" / "expected", _PACKAGE.parents[1] / "machines" / "expected")
 PCIE_SWITCH = "switch:pcie"
 """Vertex at which GPUs without other links meet: the host's bridges, or a PCIe switch."""
 _FOUR = 4
@@ -278,9 +274,4 @@ def _pcie(a: str, b: str, pcie: Pcie) -> Link:
 
 @cache
 def _models() -> tuple[GpuModel, ...]:
-    """Raises LinkscopeError where the installation lacks the file."""
-    for place in _PLACES:
-        path = place / "gpus.yaml"
-        if path.is_file():
-            return tuple(read_yaml(path, "file").typed(_File).models)
-    raise LinkscopeError("machines/expected/gpus.yaml is missing from this installation: install linkscope again")
+    return tuple(read_expected("gpus.yaml").typed(_File).models)
