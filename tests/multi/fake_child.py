@@ -56,7 +56,9 @@ class FakeChild:
         self.rank, self.size = command["rank"], command["size"]
 
     def describe(self, command: Json, fault: str) -> Json:
-        return {"problems": {"torch": None, "distributed": None, "mpi": "no mpi4py"}, "versions": {"PyTorch": "0.0"}}
+        without = {name: f"no {name}" for name in ("vllm", "flashinfer", "mscclpp", "nvshmem")}
+        problems = {"torch": None, "distributed": None, "mpi": "no mpi4py", **without}
+        return {"problems": problems, "versions": {"PyTorch": "0.0"}}
 
     def check(self, command: Json, fault: str) -> None:
         assert command["regime"]["clock"] == "host"

@@ -23,6 +23,7 @@ __all__ = ["torch"]  # a fixture
 Json = dict[str, Any]
 
 MISSING = "PyTorch is not installed (pip install torch)"
+TORCH = ("torch-copy", "torch-send", "torch-collective", "torch-symm-mem", "torch-mpi")
 
 
 HIDING = """
@@ -50,7 +51,7 @@ def test_without_torch_the_engine_starts_and_says_what_to_install(without_torch:
     description = json.loads(ended.stdout)
     validate(description)
     reasons = {entry["name"]: entry["reason"] for entry in description["methods"] if entry["name"].startswith("torch-")}
-    assert reasons == dict.fromkeys(("torch-copy", "torch-send", "torch-collective", "torch-mpi"), MISSING)
+    assert reasons == dict.fromkeys(TORCH, MISSING)
 
 
 def test_pytorchs_methods_are_listed_with_why_they_are_not_there(without_torch: Mapping[str, str]) -> None:

@@ -74,7 +74,7 @@ class PythonContext {
 
   /// The child, which is started here. Throws what Child throws; Error{unsupported} where there is no Python.
   [[nodiscard]] Child& child();
-  /// Tells whether Python has `what` here: "torch", "distributed" or "mpi". Loads none of it.
+  /// Tells whether Python has `what` here: "torch", "distributed", "mpi" or a package. Loads none of it.
   [[nodiscard]] Support has(const std::string& what);
   /// Versions of Python and its packages; empty where there is no Python.
   [[nodiscard]] std::map<std::string, std::string> versions();

@@ -27,6 +27,15 @@ constexpr Parameter recorded = integer("recorded", "calls that one graph holds",
 constexpr Parameter torch_in_place =
     word("in_place", "no|yes", "all-reduce, reduce and broadcast support only yes");
 
+constexpr Parameter device_form =
+    word("form", "eager|graph", "eager: a call each time; graph: calls recorded once");
+constexpr Parameter symmetric_algorithm = word("algorithm", "one-shot|two-shot|copy-engine",
+                                               "one-shot: all-reduce; two-shot: all-reduce, reduce-scatter; "
+                                               "copy-engine: all-gather, reduce-scatter");
+constexpr Parameter symmetric_in_place =
+    word("in_place", "no|yes", "two-shot's all-reduce supports only yes, all others only no");
+constexpr double tensor_fill = 1;  // GB/s, by tensor operations
+
 // These words are in the order of Clock and Cache.
 constexpr std::array clocks{"device", "host", "batch"};
 constexpr std::array caches{"warm", "rotated", "flushed"};
@@ -136,6 +145,15 @@ Method nixl(const std::shared_ptr<PythonContext>& context) {
              "distributed", by_driver, {pieces, shuffled});
 }
 
+/// A collective by kernels on one another's GPU memory, which the child maps.
+Method mapping(const std::shared_ptr<PythonContext>& context, std::string_view name, std::string_view summary,
+               const char* needs, std::vector<Parameter> parameters = {}) {
+  constexpr MethodTraits traits{.maps_members = true, .by_python = true, .fill_gbps = tensor_fill};
+  parameters.insert(parameters.end(), {device_form, recorded, collective_kind, element_type});
+  return row(context, {name, summary, Quantity::bandwidth, traits}, needs, &collective_parts,
+             std::move(parameters));
+}
+
 PythonTransfer& transfer_of(const Lane& lane) { return dynamic_cast<PythonTransfer&>(*lane.transfer); }
 
 }  // namespace
@@ -212,7 +230,6 @@ std::vector<Span> PythonGate::collect() {
 }
 
 std::vector<Method> methods(const std::shared_ptr<PythonContext>& context) {
-  constexpr double tensor_fill = 1;  // GB/s, by tensor operations
   return {row(context,
               {"torch-copy",
                "Tensor.copy_ between two devices of one process",
@@ -241,6 +258,11 @@ std::vector<Method> methods(const std::shared_ptr<PythonContext>& context) {
                 .calls = "xccl-collective"}},
               "distributed", &collective_parts,
               {backend, form, recorded, collective_kind, element_type, torch_in_place}),
+          mapping(context, "torch-symm-mem", "collectives of torch.ops.symm_mem, without multicast",
+                  "distributed", {symmetric_algorithm, symmetric_in_place}),
+          mapping(context, "vllm-all-reduce", "all-reduce by vLLM's kernels (CustomAllreduce)", "vllm"),
+          mapping(context, "flashinfer-all-reduce", "all-reduce by FlashInfer's kernels", "flashinfer"),
+          mapping(context, "mscclpp-all-reduce", "all-reduce by MSCCL++, without multicast", "mscclpp"),
           row(context,
               {"torch-mpi",
                "Send and Recv of mpi4py on tensors between two processes",

@@ -62,9 +62,9 @@ class PythonGate final : public Gate {
   std::vector<Lane> held_;
 };
 
-/// torch-copy, torch-send, torch-collective, torch-mpi. The child checks what a row does not say, allocates what the
-/// ends say (tensors, which are no Buffer), and takes a case's clock and cache state as they are: the engine holds no
-/// memory for these flows.
+/// The methods of PyTorch, of packages beside it and of mpi4py. The child checks what a row does not say, allocates what
+/// the ends say (tensors, which are no Buffer), and takes a case's clock and cache state as they are: the engine holds
+/// no memory for these flows.
 [[nodiscard]] std::vector<Method> methods(const std::shared_ptr<PythonContext>& context);
 
 }  // namespace linkscope::python

@@ -31,6 +31,9 @@ _INTERFACE = (
     "recorded",
     "launch",
     "backend",
+    "algorithm",
+    "registered",
+    "policy",
     "in_place",
     "clock",
 )

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from typing import Any
 
@@ -59,6 +61,17 @@ class Shape:
         return self.elements // self.members
 
 
+@dataclass(frozen=True)
+class MemberCall:
+    """``call`` makes one call, and returns the tensor that holds the output where that is another one than was given.
+    ``capturing``: as Transfer.capturing. ``armed``: what ends arm().
+    """
+
+    call: Callable[[], Any]
+    capturing: Callable[[], AbstractContextManager[Any]] = nullcontext
+    armed: Callable[[], Any] = nullcontext
+
+
 class CollectiveTransfer(Transfer):
     """One member's calls."""
 
@@ -67,44 +80,35 @@ class CollectiveTransfer(Transfer):
     def __init__(
         self,
         shape: Shape,
-        root_rank: int,
+        work: MemberCall,
         group: Any,
         buffers: tuple[Tensor, Tensor],
         gpu: int | None,
+        meets_on: int | None,
         remarks: list[str],
     ) -> None:
         self._remarks = remarks
         self._shape = shape
         self._group = group
         self._gpu = gpu
-        self._root = root_rank
+        self._meets_on = meets_on
         self.accumulates = shape.kind == "reduce"
         self._sent, self._received = buffers
-        self._work = self._operation()
-
-    def _operation(self) -> Callable[[], Any]:
-        sent, received, group, root = self._sent, self._received, self._group, self._root
-        work: dict[str, Callable[[], Any]] = {
-            "all-reduce": lambda: dist.all_reduce(received, group=group),
-            "reduce": lambda: dist.reduce(received, root, group=group),
-            "broadcast": lambda: dist.broadcast(received, root, group=group),
-            "reduce-scatter": lambda: dist.reduce_scatter_tensor(received, sent, group=group),
-            "all-gather": lambda: dist.all_gather_into_tensor(received, sent, group=group),
-            "all-to-all": lambda: dist.all_to_all_single(received, sent, group=group),
-            "barrier": self.meet,
-        }
-        return work[self._shape.kind]
+        self._work = work
 
     def call(self) -> None:
         """As Transfer.call."""
-        self._work()
+        output = self._work.call()
+        if output is not None:
+            self._received = output
+
+    def capturing(self) -> AbstractContextManager[Any]:
+        """As Transfer.capturing."""
+        return self._work.capturing()
 
     def meet(self) -> None:
         """As Transfer.meet."""
-        if self._gpu is None:
-            dist.barrier(self._group)
-        else:
-            dist.barrier(self._group, device_ids=[self._gpu])
+        _meet(self._group, self._meets_on)
 
     def settle(self) -> None:
         """As Transfer.settle."""
@@ -122,6 +126,7 @@ class CollectiveTransfer(Transfer):
         elif shape.kind != "broadcast" or shape.index == shape.root:
             memory.fill_elements(self._sent, self._input(seed, shape.index, 0))
         self.settle()
+        self._work.armed()
 
     def verify(self, seed: int) -> str | None:
         """As Transfer.verify."""
@@ -173,40 +178,64 @@ class CollectiveTransfer(Transfer):
         return lambda first, count, device: balanced_elements(seed, index, members, first, count, device)
 
 
-class TorchCollective(Method):
-    """Sums, as the other interfaces' collectives."""
+class CollectiveMethod(Method):
+    """A collective with one member in each process. Sums, as the other interfaces' collectives.
+
+    ``on_gpus_alone``: whether it works on device memory alone; its processes then meet by Gloo.
+    """
+
+    on_gpus_alone = True
 
     def __init__(self, communicators: Groups) -> None:
         self._groups = communicators
 
+    @abstractmethod
+    def refuse(self, flow: Flow, shape: Shape, regime: Regime) -> None:
+        """Raise ChildError for what this library has not."""
+
+    @abstractmethod
+    def work(self, flow: Flow, shape: Shape, group: Any, held: tuple[Tensor, Tensor], gpu: int | None) -> MemberCall:
+        """Return this member's call; all members ask for theirs together. ``held``: input and output. Raises
+        ChildError.
+        """
+
+    def backend(self, flow: Flow) -> str:
+        """Return that of the group by which the processes meet. Raises ChildError."""
+        return "gloo"
+
+    def allocate(self, flow: Flow, shape: Shape, own: Endpoint, limit: int) -> tuple[Tensor, Tensor]:
+        """Return input and output. Raises ChildError."""
+        return allocated(shape, own, limit)
+
+    def notes(self, flow: Flow) -> list[str]:
+        """Return remarks for the row."""
+        return []
+
     def check(self, flow: Flow, regime: Regime) -> None:
         """As Method.check."""
         if len(flow.members) < 2:
-            raise unsupported("torch-collective needs two members or more")
+            raise unsupported(f"{flow.method} needs two members or more")
         if len({member.rank for member in flow.members}) < len(flow.members):
-            raise unsupported("torch.distributed has one member in each process")
+            raise unsupported(f"{flow.method} has one member in each process")
         shape = _shape(flow, flow.members[0].rank)
         unit = int(shape.dtype.itemsize) * (shape.members if shape.kind in _BY_BLOCKS else 1)
         if shape.size % unit or (shape.size == 0 and shape.kind != "barrier"):
             what = f"{flow.parameters.get('type', 'float32')} for each of {shape.members} members"
             raise unsupported(f"{shape.size} B is not a whole number of {what}")
-        _check_place(flow, shape.kind)
-        backend = groups.backend_for(_backend(flow), flow.members)
-        on_gpus = any(member.device.kind == "gpu" for member in flow.members)
-        if backend == "gloo" and on_gpus and shape.kind not in _GLOO_ON_GPUS:
-            raise unsupported(f"Gloo has no {shape.kind} of GPU memory")
-        _check_form(flow, shape.kind, backend)
+        if self.on_gpus_alone:
+            if any(member.memory != "device" for member in flow.members):
+                raise unsupported(f"{flow.method} works on device memory of GPUs alone")
+            recorded.recorded_calls(flow)
+        self.refuse(flow, shape, regime)
         if regime.cache == "flushed":
             raise unsupported("PyTorch cannot flush caches; warm or rotated")
-        if regime.clock == "device" and (backend == "gloo" or shape.kind == "barrier"):
-            raise unsupported(f"{backend}'s {shape.kind} keeps its caller: no device clock, host or batch")
 
     def hold(self, flow: Flow, regime: Regime, site: Site) -> Any:
         """As Method.hold: input and output."""
         own = flow.own_end(site.rank)
         memory.supports(own)
         groups.use(own)
-        return _allocated(_shape(flow, site.rank), own, site.memory_limit_bytes)
+        return self.allocate(flow, _shape(flow, site.rank), own, site.memory_limit_bytes)
 
     def export_handles(self, site: Site) -> Json:
         """As Method.export_handles."""
@@ -214,19 +243,63 @@ class TorchCollective(Method):
 
     def import_handles(self, flow: Flow, exports: Sequence[Json], site: Site) -> None:
         """As Method.import_handles."""
-        self._groups.join(flow.ranks, groups.backend_for(_backend(flow), flow.members), exports, site)
+        self._groups.join(flow.ranks, self.backend(flow), exports, site)
 
     def assemble(self, flow: Flow, regime: Regime, site: Site, held: Any) -> Part:
         """As Method.assemble."""
-        group = self._groups.of(flow.ranks, groups.backend_for(_backend(flow), flow.members))
+        group = self._groups.of(flow.ranks, self.backend(flow))
         gpu = groups.use(flow.own_end(site.rank))
         remarks = [rotation.ONE_SLOT] if regime.cache == "rotated" and flow.bytes > 0 else []
-        root = flow.members[0].rank
-        transfer = CollectiveTransfer(_shape(flow, site.rank), root, group, held, gpu, remarks)
+        shape = _shape(flow, site.rank)
+        work = self.work(flow, shape, group, held, gpu)
+        meets_on = None if self.on_gpus_alone else gpu
+        transfer = CollectiveTransfer(shape, work, group, held, gpu, meets_on, [*remarks, *self.notes(flow)])
         return recorded.in_its_form(transfer, flow, regime, gpu, self._groups.vote(flow.ranks))
 
 
-def _allocated(shape: Shape, own: Endpoint, limit: int) -> tuple[Tensor, Tensor]:
+class TorchCollective(CollectiveMethod):
+    """By torch.distributed."""
+
+    on_gpus_alone = False
+
+    def backend(self, flow: Flow) -> str:
+        """As CollectiveMethod.backend."""
+        return groups.backend_for(flow.word("backend", groups.BACKENDS, "auto"), flow.members)
+
+    def refuse(self, flow: Flow, shape: Shape, regime: Regime) -> None:
+        """As CollectiveMethod.refuse."""
+        _check_place(flow, shape.kind)
+        backend = self.backend(flow)
+        on_gpus = any(member.device.kind == "gpu" for member in flow.members)
+        if backend == "gloo" and on_gpus and shape.kind not in _GLOO_ON_GPUS:
+            raise unsupported(f"Gloo has no {shape.kind} of GPU memory")
+        _check_form(flow, shape.kind, backend)
+        if regime.clock == "device" and (backend == "gloo" or shape.kind == "barrier"):
+            raise unsupported(f"{backend}'s {shape.kind} keeps its caller: no device clock, host or batch")
+
+    def work(self, flow: Flow, shape: Shape, group: Any, held: tuple[Tensor, Tensor], gpu: int | None) -> MemberCall:
+        """As CollectiveMethod.work."""
+        (sent, received), root = held, flow.members[0].rank
+        work: dict[str, Callable[[], Any]] = {
+            "all-reduce": lambda: dist.all_reduce(received, group=group),
+            "reduce": lambda: dist.reduce(received, root, group=group),
+            "broadcast": lambda: dist.broadcast(received, root, group=group),
+            "reduce-scatter": lambda: dist.reduce_scatter_tensor(received, sent, group=group),
+            "all-gather": lambda: dist.all_gather_into_tensor(received, sent, group=group),
+            "all-to-all": lambda: dist.all_to_all_single(received, sent, group=group),
+            "barrier": lambda: _meet(group, gpu),
+        }
+        return MemberCall(work[shape.kind])
+
+
+def _meet(group: Any, gpu: int | None) -> None:
+    if gpu is None:
+        dist.barrier(group)
+    else:
+        dist.barrier(group, device_ids=[gpu])
+
+
+def allocated(shape: Shape, own: Endpoint, limit: int) -> tuple[Tensor, Tensor]:
     """Input and output; one tensor, or a part of one, where the call works in place."""
     if shape.kind == "barrier":
         return None, None
@@ -240,19 +313,10 @@ def _allocated(shape: Shape, own: Endpoint, limit: int) -> tuple[Tensor, Tensor]
     return output[begin : begin + sent], output
 
 
-def _kind(flow: Flow) -> str:
-    return flow.word("collective", KINDS, "all-reduce")
-
-
-def _backend(flow: Flow) -> str:
-    return flow.word("backend", groups.BACKENDS, "auto")
-
-
 def _shape(flow: Flow, rank: int) -> Shape:
     ranks = sorted(member.rank for member in flow.members)
-    kind = _kind(flow)
     return Shape(
-        kind=kind,
+        kind=flow.word("collective", KINDS, "all-reduce"),
         dtype=ELEMENT_TYPES[flow.word("type", tuple(ELEMENT_TYPES), "float32")],
         in_place=flow.parameters.get("in_place") == "yes",
         members=len(ranks),

@@ -6,6 +6,7 @@ import importlib
 import importlib.util
 import platform
 import runpy
+from contextlib import suppress
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -13,18 +14,38 @@ from typing import Any
 
 _NCCL_PACKAGES = ("nvidia-nccl-cu13", "nvidia-nccl-cu12", "nvidia-nccl-cu11")
 
+NVSHMEM = "nvshmem/lib/libnvshmem_host.so.*"
+_PACKAGES = {
+    "vllm": ("vLLM", "pip install vllm"),
+    "flashinfer": ("FlashInfer", "pip install flashinfer-python"),
+    "mscclpp": ("MSCCL++", "pip install git+https://github.com/microsoft/mscclpp"),
+}
+"""Titles, and how to install them, by module."""
+
 
 def problems() -> dict[str, str | None]:
     """Return why what a method needs is not there, None where it seems to be; loads nothing of it."""
     torch = None if importlib.util.find_spec("torch") else "PyTorch is not installed (pip install torch)"
     mpi = None if importlib.util.find_spec("mpi4py") else "mpi4py is not installed (pip install mpi4py)"
-    return {"torch": torch, "distributed": torch, "mpi": torch or mpi}
+    packages = {
+        module: torch or (None if importlib.util.find_spec(module) else f"{title} is not installed ({command})")
+        for module, (title, command) in _PACKAGES.items()
+    }
+    nvshmem = None if nvidia_files(NVSHMEM) else "NVSHMEM is not installed (pip install nvidia-nvshmem-cu13)"
+    return {"torch": torch, "distributed": torch, "mpi": torch or mpi, "nvshmem": torch or nvshmem, **packages}
+
+
+def nvidia_files(pattern: str) -> list[Path]:
+    """Return the files of NVIDIA's packages at a pattern below `nvidia/`; loads none of them."""
+    spec = importlib.util.find_spec("nvidia")
+    roots = spec.submodule_search_locations if spec else None
+    return [file for root in roots or () for file in sorted(Path(root).glob(pattern))]
 
 
 @cache
 def versions() -> dict[str, str]:
     """Versions by name, as the packages say them; loads none of them."""
-    found = {"Python": platform.python_version()}
+    found = {"Python": platform.python_version()} | _package_versions()
     spec = importlib.util.find_spec("torch")
     if spec is None or spec.origin is None:
         return found
@@ -42,17 +63,27 @@ def versions() -> dict[str, str]:
     return found
 
 
+def _package_versions() -> dict[str, str]:
+    found = {}
+    for module, (title, _) in _PACKAGES.items():
+        for name in (module, f"{module}-python"):
+            with suppress(PackageNotFoundError):
+                found[title] = version(name)
+    return found
+
+
 @cache
 def torch_problem() -> str | None:
     """Return why PyTorch cannot be loaded, in one line; None where it is."""
+    return _loading("torch", "PyTorch")
+
+
+def _loading(module: str, title: str) -> str | None:
     try:
-        importlib.import_module("torch")
-    except ImportError as error:
-        if error.name == "torch":
-            return problems()["torch"] or "PyTorch is not installed (pip install torch)"
-        return " ".join(f"PyTorch cannot be loaded: {error}".split())
-    except OSError as error:
-        return " ".join(f"PyTorch cannot be loaded: {error}".split())
+        importlib.import_module(module)
+    except (ImportError, OSError) as error:
+        missing = problems()[module] if getattr(error, "name", None) == module else None
+        return missing or " ".join(f"{title} cannot be loaded: {error}".split())
     return None
 
 
@@ -67,7 +98,9 @@ def loading_problem(needs: str) -> str | None:
         return problems()["mpi"]
     import torch.distributed as dist
 
-    return None if dist.is_available() else "this PyTorch was built without torch.distributed"
+    if not dist.is_available():
+        return "this PyTorch was built without torch.distributed"
+    return problems()[needs] or (_loading(needs, _PACKAGES[needs][0]) if needs in _PACKAGES else None)
 
 
 def l2_bytes(index: int) -> int:

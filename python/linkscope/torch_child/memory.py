@@ -50,11 +50,13 @@ def torch_device(where: Endpoint) -> Any:
     return torch.device("cuda", where.device.index) if where.device.kind == "gpu" else torch.device("cpu")
 
 
-def allocate(where: Endpoint, size: int, limit: int) -> Tensor:
-    """A uint8 tensor of ``size`` bytes, all pages touched. ``limit``: most host memory. Raises ChildError."""
+def allocate(where: Endpoint, size: int, limit: int, empty: Callable[..., Tensor] | None = None) -> Tensor:
+    """A uint8 tensor of ``size`` bytes, all pages touched. ``limit``: most host memory. ``empty``: what takes the place
+    of torch.empty on a GPU. Raises ChildError.
+    """
     try:
         if where.device.kind == "gpu":
-            return torch.empty(size, dtype=torch.uint8, device=torch_device(where))
+            return (empty or torch.empty)(size, dtype=torch.uint8, device=torch_device(where))
         system.require_room(size, limit)
         with system.pages_on(where.device.index):
             tensor = torch.empty(size, dtype=torch.uint8, pin_memory=where.memory == "pinned")
@@ -69,14 +71,17 @@ def allocate(where: Endpoint, size: int, limit: int) -> Tensor:
 
 
 class Arena:
-    """One end of a flow: ``slots`` equal pieces of one allocation, which successive calls take in turn."""
+    """One end of a flow: ``slots`` equal pieces of one allocation, which successive calls take in turn. ``space``: what
+    is allocated already.
+    """
 
-    def __init__(self, where: Endpoint, size: int, slots: int, limit: int) -> None:
+    def __init__(self, where: Endpoint, size: int, slots: int, limit: int, space: Tensor | None = None) -> None:
         self._name = f"{where.device} {where.memory}"
         self._size = size
         self._stride = max(-(-size // _ALIGNMENT) * _ALIGNMENT, _ALIGNMENT)
         self._slots = slots
-        self._all = allocate(where, self._stride * slots, limit)
+        whole = self._stride * slots
+        self._all = allocate(where, whole, limit) if space is None else space[:whole]
         self.pieces: list[Tensor] = [
             self._all[slot * self._stride : slot * self._stride + size] for slot in range(slots)
         ]

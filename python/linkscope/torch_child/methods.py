@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from linkscope.torch_child.collective import TorchCollective
+from linkscope.torch_child.flashinfer_all_reduce import FlashInferAllReduce
 from linkscope.torch_child.groups import Groups
 from linkscope.torch_child.messages import TorchMpi, TorchSend
 from linkscope.torch_child.method import Method
 from linkscope.torch_child.nixl import Nixl
+from linkscope.torch_child.mscclpp_all_reduce import MscclppAllReduce
+from linkscope.torch_child.symmetric_memory import TorchSymmMem
 from linkscope.torch_child.tensor_copy import TensorCopy
+from linkscope.torch_child.vllm_all_reduce import VllmAllReduce
 
 
 class Methods:
@@ -19,6 +23,10 @@ class Methods:
             "torch-copy": TensorCopy(),
             "torch-send": TorchSend(self._groups),
             "torch-collective": TorchCollective(self._groups),
+            "torch-symm-mem": TorchSymmMem(self._groups),
+            "vllm-all-reduce": VllmAllReduce(self._groups),
+            "flashinfer-all-reduce": FlashInferAllReduce(self._groups),
+            "mscclpp-all-reduce": MscclppAllReduce(self._groups),
             "torch-mpi": TorchMpi(),
             "nixl": Nixl(self._groups),
         }

@@ -47,7 +47,8 @@ class RecordedTransfer(Transfer):
         first: Exception | None = None
         try:
             # thread_local: the process group has a thread that asks for events meanwhile.
-            with torch.cuda.graph(graph, stream=stream, capture_error_mode="thread_local"):
+            recording = torch.cuda.graph(graph, stream=stream, capture_error_mode="thread_local")
+            with self._transfer.capturing(), recording:
                 try:
                     for _ in range(self._recorded):
                         self._transfer.call()

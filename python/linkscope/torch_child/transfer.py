@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol
 
 
 class Transfer(ABC):
@@ -41,6 +42,10 @@ class Transfer(ABC):
         """Makes calls replays from now on, after a first call and in all processes with a part. Nothing is under way
         meanwhile.
         """
+
+    def capturing(self) -> AbstractContextManager[Any]:
+        """What its calls must be in while another transfer records them, and until the graph is whole."""
+        return nullcontext()
 
     def count_as_run(self, calls: int) -> None:  # noqa: B027
         """Has verify() take it that so many calls were made since arm(), where these were replays."""
