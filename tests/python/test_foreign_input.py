@@ -131,6 +131,8 @@ def test_file_names_reach_the_terminal_escaped(
     ("variable", "value", "allowed"),
     [
         ("LD_PRELOAD", "x.so", False),
+        ("NVSHMEM_DISABLE_NCCL", "1", True),
+        ("NVSHMEM_BOOTSTRAP_PLUGIN", "x.so", False),
         ("LD_LIBRARY_PATH", "a", False),
         ("PYTHONPATH", "a", False),
         ("PATH", "a", False),

@@ -34,6 +34,17 @@ constexpr Parameter symmetric_algorithm = word("algorithm", "one-shot|two-shot|c
                                                "copy-engine: all-gather, reduce-scatter");
 constexpr Parameter symmetric_in_place =
     word("in_place", "no|yes", "two-shot's all-reduce supports only yes, all others only no");
+constexpr Parameter nvshmem_in_place = word("in_place", "no|yes", "all-reduce alone supports yes");
+constexpr Parameter operation = word("operation", "put|get|put-signal",
+                                     "the source puts, with or without a signal; the destination gets");
+constexpr Parameter scope = word("scope", "block|warp|thread|stream",
+                                 "each block, warp or thread of a kernel calls for its share, with quiet; "
+                                 "stream: the host calls");
+constexpr Parameter blocks = integer("blocks", "blocks of a kernel, of 1024 threads each", 1, 1024, 32);
+constexpr Parameter repeats = integer("repeats", "operations or round trips in one call", 1, 1000, 1);
+constexpr Parameter one_sided_call =
+    word("call", "transfer|ping-pong",
+         "ping-pong: put-signal there and back by one block, warp or thread, given as the time of one way");
 constexpr double tensor_fill = 1;  // GB/s, by tensor operations
 
 // These words are in the order of Clock and Cache.
@@ -91,8 +102,8 @@ std::unique_ptr<PreparedParts> assemble(const std::shared_ptr<PythonContext>& co
 }
 
 Quantity quantity_of(const Flow& flow) {
-  enum class Calls { send, ping_pong };
-  const bool there_and_back = flow.parameters.choice<Calls>(call) == Calls::ping_pong;
+  const auto said = flow.parameters.all().find(std::string(call.name));
+  const bool there_and_back = said != flow.parameters.all().end() && said->second == "ping-pong";
   const bool barrier =
       flow.parameters.given_choice<CollectiveKind>(collective_kind) == CollectiveKind::barrier;
   return there_and_back || barrier || flow.bytes == 0 ? Quantity::latency : Quantity::bandwidth;
@@ -111,6 +122,10 @@ Support taken_in(PythonContext& context, const char* needs, const Flow& flow, co
 
 using Parts = std::vector<FlowPart> (*)(const Flow&);
 constexpr Parts two_processes = [](const Flow& flow) { return message_parts(flow); };
+/// The part of the flow's executor is timed.
+constexpr Parts by_executor = [](const Flow& flow) {
+  return message_parts(flow, false, flow.rank == flow.source->rank ? Side::source : Side::destination);
+};
 
 /// `parts`: null where a flow is in one process.
 Method row(const std::shared_ptr<PythonContext>& context, const MethodSpec& spec, const char* needs,
@@ -152,6 +167,14 @@ Method mapping(const std::shared_ptr<PythonContext>& context, std::string_view n
   parameters.insert(parameters.end(), {device_form, recorded, collective_kind, element_type});
   return row(context, {name, summary, Quantity::bandwidth, traits}, needs, &collective_parts,
              std::move(parameters));
+}
+
+Method put_or_get(const std::shared_ptr<PythonContext>& context) {
+  constexpr MethodTraits traits{.maps_members = true, .by_python = true, .fill_gbps = tensor_fill};
+  return row(
+      context,
+      {"nvshmem", "puts and gets of NVIDIA's NVSHMEM between two processes", Quantity::bandwidth, traits},
+      "nvshmem", by_executor, {operation, scope, blocks, repeats, one_sided_call, device_form, recorded});
 }
 
 PythonTransfer& transfer_of(const Lane& lane) { return dynamic_cast<PythonTransfer&>(*lane.transfer); }
@@ -263,6 +286,9 @@ std::vector<Method> methods(const std::shared_ptr<PythonContext>& context) {
           mapping(context, "vllm-all-reduce", "all-reduce by vLLM's kernels (CustomAllreduce)", "vllm"),
           mapping(context, "flashinfer-all-reduce", "all-reduce by FlashInfer's kernels", "flashinfer"),
           mapping(context, "mscclpp-all-reduce", "all-reduce by MSCCL++, without multicast", "mscclpp"),
+          mapping(context, "nvshmem-collective", "collectives of NVIDIA's NVSHMEM on a stream", "nvshmem",
+                  {nvshmem_in_place}),
+          put_or_get(context),
           row(context,
               {"torch-mpi",
                "Send and Recv of mpi4py on tensors between two processes",

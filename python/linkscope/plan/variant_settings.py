@@ -14,7 +14,7 @@ _LIBRARIES = (
     *("NCCL", "RCCL", "UCX", "UCC", "FI", "MPIR_CVAR", "MPICH", "OMPI_MCA", "PMIX_MCA", "PRTE_MCA", "I_MPI"),
     *("MV2", "MVP", "CUDA", "GPU", "HIP", "HSA", "ROC", "ROCR", "AMD", "OMP", "KMP", "TORCH", "PYTORCH", "MALLOC"),
 )
-_NAME = re.compile(rf"(?:{'|'.join(_LIBRARIES)})_\w+|LINKSCOPE_(?:SYNC|SEED|MPI_THREADS)")
+_NAME = re.compile(rf"(?:{'|'.join(_LIBRARIES)}|NVSHMEM_DISABLE)_\w+|LINKSCOPE_(?:SYNC|SEED|MPI_THREADS)")
 _OF_FILES = re.compile(r"(?:FILES?|FILENAMES?|PATHS?|DIRS?)$", re.IGNORECASE)
 """Files of settings can name libraries, and a relative one may lie in any folder."""
 _WORD = re.compile(r"[\w.,:;+=^%@*-]*")

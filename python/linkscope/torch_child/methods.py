@@ -9,6 +9,8 @@ from linkscope.torch_child.messages import TorchMpi, TorchSend
 from linkscope.torch_child.method import Method
 from linkscope.torch_child.nixl import Nixl
 from linkscope.torch_child.mscclpp_all_reduce import MscclppAllReduce
+from linkscope.torch_child.nvshmem import Nvshmem, NvshmemCollective
+from linkscope.torch_child.nvshmem_world import World
 from linkscope.torch_child.symmetric_memory import TorchSymmMem
 from linkscope.torch_child.tensor_copy import TensorCopy
 from linkscope.torch_child.vllm_all_reduce import VllmAllReduce
@@ -19,6 +21,7 @@ class Methods:
 
     def __init__(self) -> None:
         self._groups = Groups()
+        self._world = World(self._groups)
         self.by_name: dict[str, Method] = {
             "torch-copy": TensorCopy(),
             "torch-send": TorchSend(self._groups),
@@ -27,10 +30,13 @@ class Methods:
             "vllm-all-reduce": VllmAllReduce(self._groups),
             "flashinfer-all-reduce": FlashInferAllReduce(self._groups),
             "mscclpp-all-reduce": MscclppAllReduce(self._groups),
+            "nvshmem-collective": NvshmemCollective(self._groups, self._world),
+            "nvshmem": Nvshmem(self._groups, self._world),
             "torch-mpi": TorchMpi(),
             "nixl": Nixl(self._groups),
         }
 
     def close(self) -> None:
         """Leaves the communicators."""
+        self._world.leave()
         self._groups.close()
