@@ -29,3 +29,13 @@ def test_a_matrix_names_both_devices_in_one_order() -> None:
     assert rows == columns == [f"gpu:{number}" for number in range(4)]
     value = Run.of(recorded.HEALTHY).results.filter(polars.col("place") == "gpu:0|gpu:1")["value"][0]
     assert lines["gpu:0", "gpu:1"]["value"] == value
+
+
+def test_tests_with_one_title_share_a_curve_unless_their_lines_would_fall_together() -> None:
+    results = Run.of(recorded.CPU).results.filter(layout="curve")
+    test = results.group_by("row", "title", "figure", maintain_order=True).first()
+    first = results.join(test.head(1), on=("row", "title", "figure"), how="semi")
+    other = first.with_columns(row=polars.lit("other"), series=polars.lit("another line"))
+    (shared,) = tables(polars.concat([first, other]))
+    assert set(shared.frame["series"]) == {*first["series"], "another line"}
+    assert len(list(tables(polars.concat([first, first.with_columns(row=polars.lit("other"))])))) == 2

@@ -8,7 +8,7 @@ import polars
 
 from linkscope.answers.answer import Column, Kind, Table
 
-TEST = ("suite", "row", "title", "layout", "figure")
+TEST = ("suite", "title", "layout", "figure")
 """Columns that results of one table share."""
 _KEPT = (
     *("id", "suite", "row", "title", "figure", "movement", "path", "tier", "method", "way", "memories", "bytes"),
@@ -29,7 +29,7 @@ def tables(results: polars.DataFrame) -> Iterator[Table]:
     value = Column("value", Kind.VALUE, mark="slow" if "slow" in results.columns else "", interval=True)
     place = polars.col("place").str.split_exact("|", 1)
     frame = results.with_columns(place.struct.field("field_0").alias("from"), place.struct.field("field_1").alias("to"))
-    for (_, _, title, layout, _), test in frame.group_by(TEST, maintain_order=True):
+    for (title, layout), test in _together(frame):
         units = test["unit"].drop_nulls().unique().to_list()
         facts = {"title": str(title), "unit": units[0] if units else ""}
         if layout == "matrix" and test["place"].is_duplicated().any():
@@ -44,6 +44,15 @@ def tables(results: polars.DataFrame) -> Iterator[Table]:
             yield Table("tables.curve", _of(test, columns), columns, "curve", facts=facts)
         else:
             yield Table("tables.list", _of(test, ()), tuple(_listed(test, value)), facts=facts)
+
+
+def _together(frame: polars.DataFrame) -> Iterator[tuple[tuple[str, str], polars.DataFrame]]:
+    """Yield title, layout and results of each table. Tests whose results would stand in one place stand apart."""
+    for (_, title, layout, _), shared in frame.group_by(TEST, maintain_order=True):
+        place = ["series", "x"] if layout == "curve" else ["place"] if layout == "matrix" else ["id"]
+        apart = shared.select(place).is_duplicated().any()
+        tests = shared.group_by("row", maintain_order=True) if apart else [((), shared)]
+        yield from (((str(title), str(layout)), test) for _, test in tests)
 
 
 def _of(test: polars.DataFrame, columns: tuple[Column, ...]) -> polars.DataFrame:

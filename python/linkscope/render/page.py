@@ -297,7 +297,7 @@ def _chapters(run: Run, answers: Sequence[Answer], results: polars.DataFrame) ->
         shown = tuple(tables(of_layout.join(tests.head(MOST_TABLES), on=TEST, how="semi", maintain_order="left")))
         shares = layout == "matrix" and of_layout["of_peak"].is_not_null().any()
         brief = numbers.count(tests.height, "table") + ("; small numbers: % of peak" if shares else "")
-        yield PageChapter(layout, title, shown, brief=brief, left_out=tests.height - len(shown))
+        yield PageChapter(layout, title, shown, brief=brief, left_out=max(tests.height - MOST_TABLES, 0))
 
 
 def _detailed(answer: Answer) -> tuple[Table, ...]:
