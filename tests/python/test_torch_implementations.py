@@ -111,6 +111,7 @@ SYMM, VLLM = "torch-symm-mem", "vllm-all-reduce"
         (VLLM, {"members": 3}, "has 2, 4, 6, 8 members, not 3"),
         (VLLM, {"type": "int32"}, "takes float32, float16, bfloat16, no int32"),
         (VLLM, {"size": 128 << 20}, "takes whole 16 B to 64 MiB"),
+        ("flashinfer-all-reduce", {"algorithm": "two-shot", "size": 256}, "takes more rows than members"),
     ],
 )
 def test_what_a_library_has_not_is_refused_with_the_reason(
@@ -256,16 +257,23 @@ def test_flashinfer_is_given_rows_of_all_elements_and_nothing_to_fuse(
     assert (given["workspace_ptrs"], given["world_rank"], given["world_size"]) == ("workspace", 1, 2)
     assert given["allreduce_in"].shape == given["allreduce_out"].shape == (-1, hidden)
     assert {given[name] for name in ("residual_in", "norm_out", "rms_gamma", "use_oneshot")} == {None}
+    summing(engine, "flashinfer-all-reduce", size, algorithm="two-shot")[1].call()
+    assert library.trtllm_allreduce_fusion.call_args.kwargs["use_oneshot"] is False
     opened = library.trtllm_create_ipc_workspace_for_all_reduce_fusion.call_args
     assert opened.args == (1, 2, 4096, 4096)
     assert opened.kwargs == {"use_fp32_lamport": True, "group": "group"}
 
 
 @pytest.mark.parametrize(
-    ("size", "name"), [(4096, "default_allreduce_packet"), (1 << 20, "default_allreduce_rsag_zero_copy")]
+    ("size", "asked", "name"),
+    [
+        (4096, {}, "default_allreduce_packet"),
+        (1 << 20, {"algorithm": "auto"}, "default_allreduce_rsag_zero_copy"),
+        (1 << 20, {"algorithm": "packet"}, "default_allreduce_packet"),
+    ],
 )
 def test_mscclpp_takes_its_algorithm_for_the_size_and_none_with_multicast(
-    engine: Any, monkeypatch: pytest.MonkeyPatch, size: int, name: str
+    engine: Any, monkeypatch: pytest.MonkeyPatch, size: int, asked: dict[str, str], name: str
 ) -> None:
     names = ("default_allreduce_nvls_packet", "default_allreduce_packet", "default_allreduce_rsag_zero_copy")
     built = [SimpleNamespace(name=one, collective="allreduce", execute=MagicMock(return_value=0)) for one in names]
@@ -273,7 +281,7 @@ def test_mscclpp_takes_its_algorithm_for_the_size_and_none_with_multicast(
     library.ext.AlgorithmCollectionBuilder().build_default_algorithms.return_value = built
     for module in ("mscclpp", "mscclpp.ext", "mscclpp.utils"):
         monkeypatch.setitem(sys.modules, module, library)
-    _, work, _ = summing(engine, "mscclpp-all-reduce", size)
+    _, work, _ = summing(engine, "mscclpp-all-reduce", size, **asked)
     assert work.call() is None
     ran = [one for one in built if one.execute.called]
     assert [one.name for one in ran] == [name]

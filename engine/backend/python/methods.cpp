@@ -32,6 +32,10 @@ constexpr Parameter device_form =
 constexpr Parameter symmetric_algorithm = word("algorithm", "one-shot|two-shot|copy-engine",
                                                "one-shot: all-reduce; two-shot: all-reduce, reduce-scatter; "
                                                "copy-engine: all-gather, reduce-scatter");
+constexpr Parameter flashinfer_algorithm =
+    word("algorithm", "auto|one-shot|two-shot", "auto: FlashInfer's choice by size");
+constexpr Parameter mscclpp_algorithm =
+    word("algorithm", "auto|packet|rsag-zero-copy", "auto: packets to 512 KiB, then zero copy");
 constexpr Parameter symmetric_in_place =
     word("in_place", "no|yes", "two-shot's all-reduce supports only yes, all others only no");
 constexpr Parameter nvshmem_in_place = word("in_place", "no|yes", "all-reduce alone supports yes");
@@ -284,8 +288,10 @@ std::vector<Method> methods(const std::shared_ptr<PythonContext>& context) {
           mapping(context, "torch-symm-mem", "collectives of torch.ops.symm_mem, without multicast",
                   "distributed", {symmetric_algorithm, symmetric_in_place}),
           mapping(context, "vllm-all-reduce", "all-reduce by vLLM's kernels (CustomAllreduce)", "vllm"),
-          mapping(context, "flashinfer-all-reduce", "all-reduce by FlashInfer's kernels", "flashinfer"),
-          mapping(context, "mscclpp-all-reduce", "all-reduce by MSCCL++, without multicast", "mscclpp"),
+          mapping(context, "flashinfer-all-reduce", "all-reduce by FlashInfer's kernels", "flashinfer",
+                  {flashinfer_algorithm}),
+          mapping(context, "mscclpp-all-reduce", "all-reduce by MSCCL++, without multicast", "mscclpp",
+                  {mscclpp_algorithm}),
           mapping(context, "nvshmem-collective", "collectives of NVIDIA's NVSHMEM on a stream", "nvshmem",
                   {nvshmem_in_place}),
           put_or_get(context),

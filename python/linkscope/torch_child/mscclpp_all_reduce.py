@@ -14,12 +14,14 @@ Tensor = Any
 
 _SCRATCH = 1 << 27  # bytes, as in its examples
 _LARGEST_PACKET = 512 << 10  # bytes
-_BY_PACKETS, _WHERE_THEY_LIE = "default_allreduce_packet", "default_allreduce_rsag_zero_copy"
+_PACKET, _ZERO_COPY = "packet", "rsag-zero-copy"
+_NAMES = {_PACKET: "default_allreduce_packet", _ZERO_COPY: "default_allreduce_rsag_zero_copy"}
 
 
 class MscclppAllReduce(PackageAllReduce):
-    """Packets to 512 KiB, then reduce-scatter and all-gather on the buffers themselves."""
+    """Packets, or reduce-scatter and all-gather on the buffers themselves; by default packets to 512 KiB."""
 
+    algorithms = ("auto", *_NAMES)
     types = ("float32", "float16", "bfloat16", "int32")
 
     def open(self, shape: Shape, group: Any, gpu: int) -> Any:
@@ -34,14 +36,15 @@ class MscclppAllReduce(PackageAllReduce):
             scratch_buffer=scratch.data_ptr(), scratch_buffer_size=_SCRATCH, rank=shape.index
         )
         by_name = {one.name: one for one in built if one.collective == "allreduce"}
-        if not {_BY_PACKETS, _WHERE_THEY_LIE} <= set(by_name):
-            raise unsupported(f"this MSCCL++ has no {_BY_PACKETS} or no {_WHERE_THEY_LIE}")
+        if not {*_NAMES.values()} <= set(by_name):
+            raise unsupported(f"this MSCCL++ lacks one of {', '.join(_NAMES.values())}")
         return mscclpp, joined, by_name, scratch
 
-    def summing(self, communicator: Any, shape: Shape, sent: Tensor, received: Tensor) -> MemberCall:
+    def summing(self, communicator: Any, shape: Shape, algorithm: str, sent: Tensor, received: Tensor) -> MemberCall:
         """As PackageAllReduce.summing."""
         library, joined, by_name, _ = communicator
-        algorithm = by_name[_BY_PACKETS if shape.size <= _LARGEST_PACKET else _WHERE_THEY_LIE]
+        usual = _PACKET if shape.size <= _LARGEST_PACKET else _ZERO_COPY
+        called = by_name[_NAMES[usual if algorithm == "auto" else algorithm]]
         arguments: dict[str, Any] = {
             "comm": joined.communicator,
             "input_buffer": sent.data_ptr(),
@@ -53,8 +56,8 @@ class MscclppAllReduce(PackageAllReduce):
         }
 
         def call() -> None:
-            code = algorithm.execute(**arguments, stream=torch.cuda.current_stream().cuda_stream)
+            code = called.execute(**arguments, stream=torch.cuda.current_stream().cuda_stream)
             if code != 0:
-                raise ChildError(Fault.BROKEN, f"MSCCL++'s {algorithm.name} failed with code {code}")
+                raise ChildError(Fault.BROKEN, f"MSCCL++'s {called.name} failed with code {code}")
 
         return MemberCall(call)

@@ -19,8 +19,10 @@ _ALIGNMENT = 16
 
 
 class PackageAllReduce(CollectiveMethod):
-    """``types``: of elements that it adds. ``members``: how many it takes."""
+    """``algorithms``: what can be asked for; "auto" is its choice. ``types``: of elements that it adds. ``members``:
+    how many it takes."""
 
+    algorithms: tuple[str, ...] = ("auto",)
     types: tuple[str, ...] = ("float32", "float16", "bfloat16")
     members: tuple[int, ...] = (2, 4, 8)
 
@@ -33,7 +35,7 @@ class PackageAllReduce(CollectiveMethod):
         """Return a communicator for all sizes of a type; all members open theirs together. Raises ChildError."""
 
     @abstractmethod
-    def summing(self, communicator: Any, shape: Shape, sent: Tensor, received: Tensor) -> MemberCall:
+    def summing(self, communicator: Any, shape: Shape, algorithm: str, sent: Tensor, received: Tensor) -> MemberCall:
         """Return what puts the sum of all members' ``sent`` into ``received``, of shape (elements,) both."""
 
     def refuse(self, flow: Flow, shape: Shape, regime: Regime) -> None:
@@ -55,4 +57,5 @@ class PackageAllReduce(CollectiveMethod):
         key = (flow.ranks, gpu, shape.dtype)
         if key not in self._opened:
             self._opened[key] = self.open(shape, group, gpu)
-        return self.summing(self._opened[key], shape, *held)
+        algorithm = flow.word("algorithm", self.algorithms, "auto")
+        return self.summing(self._opened[key], shape, algorithm, *held)

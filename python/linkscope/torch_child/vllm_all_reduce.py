@@ -29,7 +29,7 @@ class VllmAllReduce(PackageAllReduce):
             raise unsupported("vLLM disables its all-reduce between these GPUs: no peer access, or more than 2 on PCIe")
         return communicator
 
-    def summing(self, communicator: Any, shape: Shape, sent: Tensor, received: Tensor) -> MemberCall:
+    def summing(self, communicator: Any, shape: Shape, algorithm: str, sent: Tensor, received: Tensor) -> MemberCall:
         """As PackageAllReduce.summing."""
         capturing = torch.cuda.is_current_stream_capturing
         call = lambda: communicator.all_reduce(sent, out=received, registered=capturing())  # noqa: E731
