@@ -90,8 +90,12 @@ class CaseMeasurement {
         options_(session.options),
         target_(std::max({session.options.min_sample_s, regime.min_sample_s, sampler_.resolution()})) {
     options_.point_budget_s = std::min(options_.point_budget_s, regime.point_budget_s);
-    for (const MeasuredFlow& flow : flows)
-      if (flow.measured()) target_ = std::max(target_, flow.facts().min_sample_s);
+    for (const MeasuredFlow& flow : flows) {
+      if (!flow.measured()) continue;
+      target_ = std::max(target_, flow.facts().min_sample_s);
+      if (flow.facts().arrives_late)
+        options_.fewest_for_precision = options_.fewest_in_budget = fewest_for_tail;
+    }
   }
 
   CaseResult run() {
@@ -197,7 +201,7 @@ class CaseMeasurement {
       const Seconds spent = session_.now() - begin;
       if (run > 0 && spent > warm_up_share * options_.point_budget_s) break;
       if (run > 0 || !fitting || spent <= options_.point_budget_s) continue;
-      options_.fewest_in_budget = fewest_for_interval;
+      options_.fewest_in_budget = std::max(options_.fewest_in_budget, fewest_for_interval);
       break;
     }
     return repeats;

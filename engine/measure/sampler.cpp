@@ -34,7 +34,8 @@ Sample::Sample(const std::vector<MeasuredFlow>& flows, const std::vector<Span>& 
     last_start_ = std::max(last_start_, span.start);
     first_end_ = std::min(first_end_, span.end);
     last_end_ = std::max(last_end_, span.end);
-    last_busy_ = std::max({last_busy_, span.end, regime.load == Load::once ? span.idle : span.end});
+    const Seconds idle = std::max(span.end, regime.load == Load::once ? span.idle : span.end);
+    last_busy_ = std::max(last_busy_, flow.facts().arrives_late ? span.start : idle);
   }
 }
 
@@ -185,6 +186,13 @@ Repeats Sampler::repeats_for(const Sample& last, Seconds target, const Sample* b
     if ((*flows_)[i].measured()) wanted = std::max(wanted, fewest_sustained * last.per_transfer(i));
   }
   Repeats repeats = plan_repeats(last.rate_estimates(before), wanted);
+  const bool late = std::any_of(flows_->begin(), flows_->end(), [](const MeasuredFlow& flow) {
+    return flow.measured() && flow.facts().arrives_late;
+  });
+  // What waits behind others takes longer the more of them there are: their repeats must not follow its time.
+  for (std::size_t i = 0; late && i < flows_->size(); ++i) {
+    if (!(*flows_)[i].measured()) repeats[i] = last.repeats()[i];
+  }
   if (regime_.cache != Cache::flushed) return repeats;
   for (std::size_t i = 0; i < flows_->size(); ++i) {
     if ((*flows_)[i].measured()) repeats[i] = 1;

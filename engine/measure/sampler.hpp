@@ -73,7 +73,9 @@ class Sample {
   Seconds last_start_ = 0;
   Seconds first_end_ = 0;
   Seconds last_end_ = 0;
-  Seconds last_busy_ = 0;  ///< the end of what a measured flow did, what does not count of it included
+  Seconds last_busy_ =
+      0;  ///< the end of what a measured flow did, what does not count of it included; of one that
+          ///< arrives late, its start
 };
 
 /// Takes samples through a gate. Holds references: flows and gate outlive it.

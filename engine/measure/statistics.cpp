@@ -82,7 +82,7 @@ double StoppingRule::drift() const {
 
 std::optional<Stop> StoppingRule::decide(Seconds spent) const {
   const std::size_t n = in_order_.size();
-  if (n >= fewest_for_interval && precise()) return Stop::precision;
+  if (n >= options_.fewest_for_precision && precise()) return Stop::precision;
   if (n >= options_.max_samples) return Stop::samples;
   if (n >= options_.fewest_in_budget && spent >= options_.point_budget_s) return Stop::budget;
   return std::nullopt;

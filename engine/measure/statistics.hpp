@@ -28,6 +28,9 @@ struct Stats {
 /// %).
 inline constexpr std::size_t fewest_for_interval = 6;
 
+/// Samples of which the 99th percentile is not the largest alone: two are beyond it.
+inline constexpr std::size_t fewest_for_tail = 200;
+
 /// The largest k (from 1) such that the k-th smallest and the k-th largest of n independent samples enclose
 /// the median with at least 95 % confidence: the largest k with P(Binomial(n, 1/2) < k) <= 2.5 %.
 /// For n < fewest_for_interval no pair does; the answer is then 1, the whole range.
@@ -51,6 +54,7 @@ struct SamplingOptions {
   std::size_t fewest_in_budget = 3;  ///< taken however long they last
   Seconds point_budget_s = 2.0;      ///< wall time of the sampling, after the warm-up
   Seconds min_sample_s = 0.0001;     ///< a sample repeats its transfer until it lasts this long
+  std::size_t fewest_for_precision = fewest_for_interval;  ///< precision does not end sampling before
 };
 
 enum class Stop { precision, budget, samples };

@@ -54,6 +54,9 @@ struct TransferFacts {
   std::vector<Setting> candidates;
   /// The launch shape that it has until another is chosen, for the row: of candidates, the first.
   Setting setting;
+  /// Whether it becomes ready while others run, one transfer a start, and how long it then waits is the figure: others
+  /// need not outlast it, and their repeats stay as they are.
+  bool arrives_late = false;
 
   bool operator==(const TransferFacts&) const = default;
   /// One start holds at most that many transfers, on every clock.

@@ -218,7 +218,8 @@ Flow read_flow(const Json& json, const std::string& place) {
   flow.executor = read_device(fields, "executor");
   flow.rank = read_rank(fields);
   flow.bytes = fields.count("bytes", 0);
-  flow.role = fields.choice<Role>("role", {"measured", "background"}, Role::measured);
+  flow.role = fields.choice<Role>("role", {"measured", "background", "alongside"}, Role::measured);
+  if (flow.role == Role::alongside) flow.role = Role::measured;
   flow.parameters = read_parameters(fields);
   flow.tuning_group = fields.text("tuning_group", "");
   fields.finish();

@@ -11,7 +11,8 @@
 namespace linkscope {
 
 LINKSCOPE_JSON(TransferFacts, operations, max_repeats, max_calls_in_batch, calls_in_a_row, min_sample_s,
-               accumulates, checks_starts, collective, touched_bytes, call_group, candidates, setting)
+               accumulates, checks_starts, collective, touched_bytes, call_group, candidates, setting,
+               arrives_late)
 
 /// What the measurement asks of a transfer, as the process that has it says; arming and checking are that process's.
 class RemoteTransfer final : public Transfer {

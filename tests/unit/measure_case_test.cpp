@@ -225,6 +225,15 @@ TEST_F(MeasureCase, ASampleWhoseBackgroundEndedEarlyIsDiscarded) {
   for (const Seconds sample : result.flows[1].samples_s) EXPECT_GT(sample, 0);
 }
 
+TEST_F(MeasureCase, WhatArrivesLateMayOutlastWhatItWaitsForAndIsSampledForItsTail) {
+  FakeTransfer small(2.5e-3);
+  small.own_facts().arrives_late = true;
+  FakeTransfer load(2e-3);
+  const CaseResult result = run({measured(small), background(load)});
+  EXPECT_EQ(result.flows[1].repeats + result.load_ended, 1U) << "one more would be one more to wait for";
+  EXPECT_GE(result.flows[0].seconds.n, fewest_for_tail);
+}
+
 TEST_F(MeasureCase, ABackgroundThatCannotLastIsSaid) {
   FakeTransfer work(100e-6);
   FakeTransfer load(1e-6);

@@ -42,6 +42,12 @@ TEST(ParsePlan, ReadsEverything) {
   EXPECT_FALSE(wanted.flows.at(1).destination);
 }
 
+TEST(ParsePlan, WhatIsAlongsideIsMeasured) {
+  std::string text = whole;
+  text.replace(text.find("background"), 10, "alongside");
+  EXPECT_EQ(parse_plan(text).cases.at(0).flows.at(1).role, Role::measured);
+}
+
 /// The error's text for `whole` with the first `from` replaced.
 std::string complaint(const std::string& from, const std::string& to) {
   std::string text = whole;

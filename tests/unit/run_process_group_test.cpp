@@ -320,7 +320,8 @@ TEST(RemoteTransfer, StatesWhatTheTransferDoesWhereItIs) {
            64,
            "xccl",
            {{{"blocks", 1}, {"threads", 2}}, {}},
-           {{"walks", 3}}};
+           {{"walks", 3}},
+           true};
   EXPECT_EQ(RemoteTransfer(statement_of(here)).facts(), facts);
 }
 

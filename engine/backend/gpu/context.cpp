@@ -8,6 +8,7 @@
 #include <set>
 
 #include "backend/gpu/memory/gpu_memory.hpp"
+#include "backend/gpu/transfer.hpp"
 #include "backend/gpu/vendor/check.hpp"
 #include "backend/host/context.hpp"
 #include "base/error.hpp"
@@ -88,7 +89,7 @@ unsigned schedule_flag(SyncMode waiting) {
 }  // namespace
 
 struct GpuContext::Started {
-  std::vector<gpuStream_t> lanes;
+  std::map<StreamPriority, std::vector<gpuStream_t>> lanes;
   gpuStream_t service = nullptr;
   std::uint64_t* scratch = nullptr;
   std::set<const void*> loaded;
@@ -129,7 +130,9 @@ GpuContext::~GpuContext() {
     Started* started = started_[static_cast<std::size_t>(index)].get();
     if (started == nullptr) continue;
     static_cast<void>(gpuSetDevice(index));
-    for (gpuStream_t stream : started->lanes) static_cast<void>(gpuStreamDestroy(stream));
+    for (const auto& [priority, lanes] : started->lanes) {
+      for (gpuStream_t stream : lanes) static_cast<void>(gpuStreamDestroy(stream));
+    }
     static_cast<void>(gpuStreamDestroy(started->service));
     static_cast<void>(gpuFree(started->scratch));
   }
@@ -180,14 +183,17 @@ GpuContext::Started& GpuContext::start(int index) {
 
 void GpuContext::use(int index) { start(index); }
 
-gpuStream_t GpuContext::lane_stream(int index, std::size_t ordinal) {
-  Started& started = start(index);
-  while (started.lanes.size() <= ordinal) {
+gpuStream_t GpuContext::lane_stream(int index, std::size_t ordinal, StreamPriority priority) {
+  std::vector<gpuStream_t>& lanes = start(index).lanes[priority];
+  int lowest = 0;
+  int highest = 0;
+  if (priority == StreamPriority::high) LINKSCOPE_CHECK(gpuDeviceGetStreamPriorityRange(&lowest, &highest));
+  while (lanes.size() <= ordinal) {
     gpuStream_t stream = nullptr;
-    LINKSCOPE_CHECK(gpuStreamCreateWithFlags(&stream, gpuStreamNonBlocking));
-    started.lanes.push_back(stream);
+    LINKSCOPE_CHECK(gpuStreamCreateWithPriority(&stream, gpuStreamNonBlocking, highest));
+    lanes.push_back(stream);
   }
-  return started.lanes[ordinal];
+  return lanes[ordinal];
 }
 
 gpuStream_t GpuContext::service_stream(int index) { return start(index).service; }

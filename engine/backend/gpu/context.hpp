@@ -25,6 +25,8 @@ class HostContext;
 
 namespace linkscope::gpu {
 
+enum class StreamPriority;
+
 /// The driver says this of one GPU.
 struct GpuProperties {
   std::string name;
@@ -116,8 +118,8 @@ class GpuContext {
 
   /// Makes `device` current for the calling thread, starting it on first use.
   void use(int device);
-  /// The device's stream number `ordinal` for measured work; created once.
-  gpuStream_t lane_stream(int device, std::size_t ordinal);
+  /// The device's stream number `ordinal` of that priority for measured work; created once.
+  gpuStream_t lane_stream(int device, std::size_t ordinal, StreamPriority priority);
   /// The device's stream for filling and checking.
   gpuStream_t service_stream(int device);
   /// Waits until no other thread has a turn: ranks of a schedule fill and check by their own threads.

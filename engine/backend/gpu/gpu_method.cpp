@@ -6,6 +6,7 @@
 
 #include "backend/gpu/context.hpp"
 #include "backend/gpu/graph/forms.hpp"
+#include "backend/gpu/transfer.hpp"
 #include "backend/host/context.hpp"
 
 namespace linkscope::gpu {
@@ -24,6 +25,16 @@ Bytes flow_rotation(const GpuContext& context, const Flow& flow) {
   if (flow.source) devices.push_back(flow.source->device);
   if (flow.destination) devices.push_back(flow.destination->device);
   return rotation_bytes_of(context, devices);
+}
+
+Support can_start(const Flow& flow, const Case& wanted) {
+  const bool late = flow.parameters.number(latest_arrival) > 0;
+  const bool urgent = flow.parameters.choice<StreamPriority>(stream_priority) == StreamPriority::high;
+  if ((late || urgent) && flow.parameters.choice<Until>(span_until) == Until::call_returns)
+    return Support::no("until return times a call alone: leave priority and arrival out");
+  if (late && wanted.regime.clock != Clock::device)
+    return Support::no("arrival is timed by the device's clock: set clock: device");
+  return Support::yes();
 }
 
 }  // namespace
@@ -85,13 +96,19 @@ Method gpu_row(const std::shared_ptr<GpuContext>& context, const MethodSpec& spe
 
 Method stream_row(const std::shared_ptr<GpuContext>& context, const MethodSpec& spec,
                   std::vector<Parameter> parameters, AskGpus supports, MakeTransfer make) {
-  parameters.insert(parameters.end(), {recorded_transfers, span_until});
+  parameters.insert(parameters.end(), {recorded_transfers, span_until, stream_priority, latest_arrival});
   Method row = gpu_row(context, spec, std::move(parameters), std::move(supports), std::move(make));
   row.rotation_bytes = [context](const Flow& flow) { return stream_rotation(*context, flow); };
+  row.supports_in = can_start;
   row.prepare = [context, made_plain = std::move(row.prepare)](const Flow& flow, const Arenas& arenas) {
     std::unique_ptr<Transfer> made = made_plain(flow, arenas);
     const auto recorded = static_cast<std::uint64_t>(flow.parameters.number(recorded_transfers));
     if (recorded > 0) made = replay_by_graph(context, std::move(made), recorded);
+    if (auto* const work = dynamic_cast<GpuTransfer*>(made.get())) {
+      work->set_priority(flow.parameters.choice<StreamPriority>(stream_priority));
+      if (const std::int64_t latest = flow.parameters.number(latest_arrival); latest > 0)
+        work->set_latest_arrival(static_cast<Seconds>(latest) * 1e-6);
+    }
     if (flow.parameters.choice<Until>(span_until) == Until::end) return made;
     return time_until_return(context, std::move(made));
   };

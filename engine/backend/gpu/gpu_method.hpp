@@ -47,7 +47,8 @@ std::unique_ptr<Transfer> make(const std::shared_ptr<GpuContext>& context, const
 [[nodiscard]] Method gpu_row(const std::shared_ptr<GpuContext>& context, const MethodSpec& spec,
                              std::vector<Parameter> parameters, AskGpus supports, MakeTransfer make);
 /// The same for work on a stream: its parameters `graph` and `until` have a transfer replayed from a graph, which is
-/// recorded for one slot, or the calls alone timed (graph/forms.hpp).
+/// recorded for one slot, or the calls alone timed; `priority` and `arrival` say by which stream and when it starts
+/// (graph/forms.hpp).
 [[nodiscard]] Method stream_row(const std::shared_ptr<GpuContext>& context, const MethodSpec& spec,
                                 std::vector<Parameter> parameters, AskGpus supports, MakeTransfer make);
 /// Bytes that a rotated flow of a stream_row() cycles through.

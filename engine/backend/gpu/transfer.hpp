@@ -14,6 +14,9 @@ class MultiGpuWork;
 /// Says whether the host thread that enqueues may be held up until the work is done.
 enum class Enqueue { returns, blocks };
 
+/// The priority of the stream that carries a transfer: the driver's usual one, or its highest.
+enum class StreamPriority { normal, high };
+
 /// A transfer that GpuGate starts. All of its kernels are loaded when it exists.
 class GpuTransfer : public Transfer {
  public:
@@ -35,6 +38,20 @@ class GpuTransfer : public Transfer {
   virtual void count_as_run(std::uint64_t transfers) { set_transfers(transfers); }
   /// Enqueues a little of the same work before the start stamp: wakes the engine that will carry it.
   virtual void lead_in(gpuStream_t /*stream*/) {}
+
+  [[nodiscard]] StreamPriority priority() const { return priority_; }
+  void set_priority(StreamPriority priority) { priority_ = priority; }
+  /// 0: it starts when the gate opens. Else each start is of one transfer, which arrives up to so much later.
+  [[nodiscard]] Seconds latest_arrival() const { return latest_arrival_; }
+  void set_latest_arrival(Seconds latest) {
+    latest_arrival_ = latest;
+    own_facts().limit(1);
+    own_facts().arrives_late = true;
+  }
+
+ private:
+  StreamPriority priority_ = StreamPriority::normal;
+  Seconds latest_arrival_ = 0;
 };
 
 }  // namespace linkscope::gpu

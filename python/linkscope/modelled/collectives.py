@@ -50,7 +50,7 @@ def collective(flow: Json, method: ModelledMethod, machine: ModelledMachine) -> 
         Lane(latency_s, size, summed(passed, figures), ceiling) if size else Lane(latency_s),
         payload=size,
         bandwidth=size > 0,
-        measured=flow.get("role", "measured") == "measured",
+        measured=flow.get("role") != "background",
         group=flow.get("tuning_group", ""),
         members=len(devices),
     )

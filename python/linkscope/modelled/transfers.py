@@ -64,7 +64,7 @@ class _Transfer:
             Lane(latency_s * operations, size, self._uses(), self._ceiling()) if size else Lane(latency_s * operations),
             payload=self.flow["bytes"],
             bandwidth=bandwidth,
-            measured=self.flow.get("role", "measured") == "measured",
+            measured=self.flow.get("role") != "background",
             group=self.flow.get("tuning_group", ""),
             operations=operations,
             touched_bytes=streamed * self.flow["bytes"],

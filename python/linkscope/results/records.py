@@ -81,7 +81,7 @@ class FlowRecord(Struct):
     state: list[EndRecord] | Unset = UNSET
     schedule: ScheduleRecord | Unset = UNSET
     rank: Count | Unset = UNSET
-    role: Literal["measured", "background"] | Unset = UNSET
+    role: Literal["measured", "background", "alongside"] | Unset = UNSET
     parameters: dict[Word, int | Word] | Unset = UNSET
     figures: dict[Word, Number | list[Word]] | Unset = UNSET
     tuning_group: Text | Unset = UNSET
@@ -334,7 +334,7 @@ def checked_case(case: Json) -> None:
         found = typed(case, Case)
     except MisfitError as error:
         raise MisfitError(("case", *error.steps), error.what) from error
-    measured = sum(flow.role != "background" for flow in found.flows)
+    measured = sum(flow.role in ("measured", UNSET) for flow in found.flows)
     if not measured:
         raise ValueError("case.flows: none is measured")
     cells = found.labels.cells if found.labels else UNSET

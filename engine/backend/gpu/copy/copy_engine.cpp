@@ -1,9 +1,11 @@
 // copy-engine: the asynchronous and the synchronous calls, by either of the two interfaces.
 #include <algorithm>
 
+#include "backend/gpu/call/call_transfer.hpp"
 #include "backend/gpu/context.hpp"
 #include "backend/gpu/copy/copy_path.hpp"
 #include "backend/gpu/gpu_method.hpp"
+#include "backend/gpu/graph/forms.hpp"
 #include "backend/gpu/kernel/sweep_transfer.hpp"
 #include "backend/gpu/methods.hpp"
 #include "backend/gpu/transfer.hpp"
@@ -22,6 +24,24 @@ constexpr Parameter copy_call =
 enum class CopyApi { memcpy, peer };
 constexpr Parameter copy_api =
     word("api", "memcpy|peer", "peer: cudaMemcpyPeerAsync or hipMemcpyPeerAsync, between two GPUs");
+constexpr Parameter copy_piece =
+    integer("piece", "most bytes of one call; 0: a call copies all", 0, std::int64_t{1} << 40U, 0);
+enum class Between { nothing, kernel };
+constexpr Parameter between_pieces = word(
+    "between", "nothing|kernel",
+    "kernel: one of a single thread between two pieces, for which the copy engine lets go of the stream");
+
+/// Bytes of one call.
+Bytes piece_of(const Flow& flow) {
+  const auto piece = static_cast<Bytes>(flow.parameters.number(copy_piece));
+  return piece == 0 ? flow.bytes : piece;
+}
+
+/// Commands that a transfer puts into its stream.
+std::uint64_t commands_of(const Flow& flow) {
+  const std::uint64_t pieces = (flow.bytes + piece_of(flow) - 1) / piece_of(flow);
+  return flow.parameters.choice<Between>(between_pieces) == Between::kernel ? 2 * pieces - 1 : pieces;
+}
 
 /// Whether a synchronous call may come back before the bytes are there. The vendors' manuals say that it may within and
 /// between GPUs, and out of pageable memory, which the driver stages. They say nothing about managed memory.
@@ -43,15 +63,18 @@ class EngineTransfer final : public GpuTransfer {
         arenas_(arenas),
         call_(flow.parameters.choice<CopyCall>(copy_call)),
         api_(flow.parameters.choice<CopyApi>(copy_api)),
+        piece_(piece_of(flow)),
+        between_(flow.parameters.choice<Between>(between_pieces)),
         settles_(returns_early(flow)),
         enqueueing_(call_ == CopyCall::sync ? Enqueue::blocks : enqueueing_of_copy(flow)),
         path_(open_copy_path(*context_, flow)) {
     set_check(std::make_unique<CopyCheck>(arenas.source, arenas.destination, flow.bytes, arenas.rotation));
     if (is_local(flow)) own_facts().touched_bytes = 2 * flow.bytes;
     if (enqueueing_ == Enqueue::returns) {
-      own_facts().max_repeats = queue_share;
+      own_facts().max_repeats = queue_share / commands_of(flow);
       lead_in_ = lead_in_of(*context_, flow, bytes_);
     }
+    if (between_ == Between::kernel) context_->load(device_, call_kernels());
     copy_once();
   }
 
@@ -86,10 +109,14 @@ class EngineTransfer final : public GpuTransfer {
     const Bytes at = transfers() % arenas_.rotation.slots * arenas_.rotation.stride;
     std::byte* to = arenas_.destination->data() + at;
     const std::byte* from = arenas_.source->data() + at;
-    if (call_ == CopyCall::async) {
-      copy_async(to, from, bytes, stream);
-    } else {
-      copy_sync(to, from, bytes);
+    for (Bytes done = 0; done < bytes; done += piece_) {
+      const Bytes piece = std::min(piece_, bytes - done);
+      if (call_ == CopyCall::sync) {
+        copy_sync(to + done, from + done, piece);
+        continue;
+      }
+      if (done > 0 && between_ == Between::kernel) check(launch_work(stream, 0), "launch_work");
+      copy_async(to + done, from + done, piece, stream);
     }
   }
   void copy_async(std::byte* to, const std::byte* from, Bytes bytes, gpuStream_t stream) {
@@ -132,6 +159,8 @@ class EngineTransfer final : public GpuTransfer {
   Arenas arenas_;
   CopyCall call_;
   CopyApi api_;
+  Bytes piece_;
+  Between between_;
   bool settles_;  ///< whether a synchronous call must be waited for
   Enqueue enqueueing_;
   PeerHold path_;
@@ -147,6 +176,14 @@ Support can_copy(const GpuContext& context, const Flow& flow) {
       return Support::no("api peer names the two GPUs that hold the memory: managed memory may be elsewhere");
     }
   }
+  const bool sync = flow.parameters.choice<CopyCall>(copy_call) == CopyCall::sync;
+  if (sync && flow.parameters.choice<StreamPriority>(stream_priority) == StreamPriority::high)
+    return Support::no("call sync copies on the default stream, which has no other priority");
+  if (sync && flow.parameters.choice<Between>(between_pieces) == Between::kernel)
+    return Support::no("call sync copies on the default stream: no kernel is between its pieces");
+  if (commands_of(flow) > queue_share)
+    return Support::no(std::to_string(commands_of(flow)) + " copies and kernels are more than the " +
+                       std::to_string(queue_share) + " that wait behind a gate: set a larger piece");
   return has_copy_path(context, flow);
 }
 
@@ -156,7 +193,8 @@ Method copy_engine(const std::shared_ptr<GpuContext>& context) {
   return stream_row(context,
                     {"copy-engine", "copies by the DMA engines (cudaMemcpyAsync, hipMemcpyAsync)",
                      Quantity::bandwidth, copy_engine_traits},
-                    {peer_access, copy_call, copy_api}, &can_copy, &make<EngineTransfer>);
+                    {peer_access, copy_call, copy_api, copy_piece, between_pieces}, &can_copy,
+                    &make<EngineTransfer>);
 }
 
 }  // namespace linkscope::gpu

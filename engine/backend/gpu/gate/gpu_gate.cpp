@@ -56,11 +56,11 @@ host::Worker& GpuGate::worker_for(int device, std::size_t ordinal) {
   return pool.worker(ordinal * devices + static_cast<std::size_t>(device));
 }
 
-GpuLane& GpuGate::lane_of(int device, std::size_t ordinal) {
-  auto& lane = pool_[{device, ordinal}];
+GpuLane& GpuGate::lane_of(int device, std::size_t ordinal, StreamPriority priority) {
+  auto& lane = pool_[{device, ordinal, priority}];
   if (lane == nullptr) {
-    lane = std::make_unique<GpuLane>(*context_, device, context_->lane_stream(device, ordinal), *flag_,
-                                     worker_for(device, ordinal));
+    lane = std::make_unique<GpuLane>(*context_, device, context_->lane_stream(device, ordinal, priority),
+                                     *flag_, worker_for(device, ordinal));
   }
   return *lane;
 }
@@ -108,7 +108,7 @@ void GpuGate::assign(const std::vector<Lane>& lanes, Clock clock) {
     std::size_t place = held_[group]->place_of(device);
     if (place == held_[group]->size()) {
       const Timer* timer = clock == Clock::device ? &timer_of(device) : nullptr;
-      place = held_[group]->add(lane_of(device, ordinals[device]++), timer);
+      place = held_[group]->add(lane_of(device, ordinals[device]++, transfer.priority()), timer);
     }
     places_.emplace_back(group, place);
   }

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -17,6 +18,7 @@ class FirstFailure;
 class GateFlag;
 class GpuLane;
 class GpuTransfer;
+enum class StreamPriority;
 class LaneGroup;
 class Timer;
 
@@ -54,7 +56,7 @@ class GpuGate : public Gate {
   [[nodiscard]] std::vector<Seconds> clock_errors() const override;
 
  private:
-  GpuLane& lane_of(int device, std::size_t ordinal);
+  GpuLane& lane_of(int device, std::size_t ordinal, StreamPriority priority);
   /// The device's timer, calibrated not long ago.
   const Timer& timer_of(int device);
   void assign(const std::vector<Lane>& lanes, Clock clock);
@@ -66,10 +68,11 @@ class GpuGate : public Gate {
   std::shared_ptr<GpuContext> context_;
   std::unique_ptr<GateFlag> flag_;  ///< made on first use: without a GPU there is none
   std::uint64_t round_ = 0;
-  std::map<int, host::WorkerPool> threads_;                               ///< by NUMA node
-  std::map<std::pair<int, std::size_t>, std::unique_ptr<GpuLane>> pool_;  ///< by device and ordinal
-  std::map<int, std::unique_ptr<Timer>> timers_;                          ///< by device
-  std::unique_ptr<FirstFailure> failure_;                                 ///< of the start that is held
+  std::map<int, host::WorkerPool> threads_;  ///< by NUMA node
+  /// By device, ordinal and priority of the stream.
+  std::map<std::tuple<int, std::size_t, StreamPriority>, std::unique_ptr<GpuLane>> pool_;
+  std::map<int, std::unique_ptr<Timer>> timers_;  ///< by device
+  std::unique_ptr<FirstFailure> failure_;         ///< of the start that is held
   std::vector<std::unique_ptr<LaneGroup>> held_;
   std::vector<std::pair<std::size_t, std::size_t>> places_;  ///< of each lane: its group, and its place there
 };

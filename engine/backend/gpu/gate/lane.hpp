@@ -89,6 +89,8 @@ class GpuLane {
 
   /// Enqueues a kernel that waits until `round` is open.
   void close(std::uint64_t round);
+  /// Enqueues a kernel that waits for a part of `latest`: another in each round, so that all parts are as frequent.
+  void arrive_late(Seconds latest);
   /// Enqueue the stamps of a span.
   void stamp_start();
   void stamp_end();

@@ -132,6 +132,7 @@ void LaneGroup::enqueue_gated() {
   on_each([this](GpuLane& lane) {
     lane.close(spec_.round);
     if (shared_work_ == nullptr) transfer_.lead_in(lane.stream());
+    if (transfer_.latest_arrival() > 0) lane.arrive_late(transfer_.latest_arrival());
     lane.stamp_start();
   });
   enqueue(spec_.repeats);

@@ -20,6 +20,14 @@ inline constexpr Parameter span_until =
     word("until", "end|return",
          "end: the work is done; return: the asynchronous call is back, by the host clock on either clock");
 
+inline constexpr Parameter stream_priority =
+    word("priority", "normal|high", "high: by a stream of the highest priority that the device has");
+inline constexpr Parameter latest_arrival =
+    integer("arrival",
+            "unless 0, a start is of one transfer, ready at a random time of at most so many us after the "
+            "others start; by the device's clock",
+            0, 100000, 0);
+
 /// One transfer of the result is one launch of a graph that holds `recorded` transfers of `inner`, one behind the
 /// other. They are recorded from the stream and instantiated whenever `inner` is armed or changes its launch shape,
 /// outside every measured span; the lead-in is `inner`'s own, outside the graph. Throws Error{unsupported} where
