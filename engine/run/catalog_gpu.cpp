@@ -9,6 +9,7 @@
 #include "backend/gpu/memory/memories.hpp"
 #include "backend/gpu/methods.hpp"
 #include "backend/gpu/packing/gpu_packer.hpp"
+#include "backend/gpu/product/blas_library.hpp"
 #include "backend/host/backend.hpp"
 #include "backend/host/page_mapping.hpp"
 #include "backend/xccl/context.hpp"
@@ -50,6 +51,8 @@ Backend open_gpus(const std::shared_ptr<host::HostContext>& host, std::size_t la
   methods.push_back(gpu::copy_with_setup(gpus, calls));
   for (const auto method : {gpu::register_memory, gpu::unregister_memory, gpu::gpu_first_touch})
     methods.push_back(method(gpus));
+  methods.push_back(
+      gpu::matrix_product(gpus, xccl::library_folders(environment.python_environments, gpu::blas_packages)));
   xccl::Search search;
   search.wanted = environment.xccl;
   search.folders = xccl::library_folders(environment.python_environments);

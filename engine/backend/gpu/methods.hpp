@@ -112,6 +112,15 @@ Method gpu_pointer_chase(const std::shared_ptr<GpuContext>& context);
 /// The same by the copy unit beside the multiprocessor: a pointer is there when its bulk copy is.
 Method bulk_chase(const std::shared_ptr<GpuContext>& context);
 
+// Computation.
+
+/// C = A B of bfloat16 matrices by cuBLAS, with sums in float32, in memory of its own: what shares the multiprocessors
+/// with communication. A and B hold whole numbers from -1 to 2, so that C is exact whatever order the library adds in;
+/// such data draw less power than random ones. Up to 65536 elements of C are checked, one of each stretch. The library
+/// is looked for by the loader and then in `folders`, when a plan first asks for a product. Parameter `sms` is
+/// cublasSetSmCountTarget's: the kernel is laid out for so many multiprocessors, and leaves the others free.
+Method matrix_product(const std::shared_ptr<GpuContext>& context, std::vector<std::string> folders);
+
 // Calls into a stream that is not full.
 
 /// A launch of a kernel of one thread with a given number of bytes of arguments. The kernel counts its launches.

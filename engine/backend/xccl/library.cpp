@@ -40,9 +40,8 @@ constexpr int has_ctas = 21700;
 constexpr int has_policy = 22700;
 constexpr int has_policy_zero = 22800;
 
-/// PyPI's packages of NCCL, and what PyTorch brings along; dist-packages: where Debian's own Python has its packages.
-constexpr std::array package_folders{"site-packages/nvidia/nccl/lib", "site-packages/torch/lib",
-                                     "dist-packages/nvidia/nccl/lib", "dist-packages/torch/lib"};
+/// Where a Python has its packages, and Debian's own one.
+constexpr std::array package_folders{"site-packages/", "dist-packages/"};
 
 /// Returns what is set of the library's own variables, as "NCCL_ALGO=Ring, NCCL_PROTO=LL", in order; not those that
 /// only tell what happens, nor NCCL_VERSION, by which NVIDIA's container images say what they hold.
@@ -75,14 +74,17 @@ std::string file_of(const void* function, const std::string& otherwise) {
 
 }  // namespace
 
-std::vector<std::string> library_folders(const std::vector<std::string>& environments) {
+std::vector<std::string> library_folders(const std::vector<std::string>& environments,
+                                         const std::vector<std::string>& packages) {
   std::vector<std::string> folders;
   std::error_code none;
   for (const std::string& environment : environments) {
     for (const auto& python : std::filesystem::directory_iterator(environment + "/lib", none)) {
       for (const char* folder : package_folders) {
-        const std::filesystem::path path = python.path() / folder;
-        if (std::filesystem::is_directory(path, none)) folders.push_back(path.string());
+        for (const std::string& package : packages) {
+          const std::filesystem::path path = python.path() / (folder + package);
+          if (std::filesystem::is_directory(path, none)) folders.push_back(path.string());
+        }
       }
     }
   }

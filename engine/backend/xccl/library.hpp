@@ -131,8 +131,11 @@ struct Search {
   std::string file;                  ///< what the loader knows it by: libnccl.so.2
 };
 
-/// Returns the folders in which PyPI's packages and PyTorch's put it in these Python environments, where they exist.
-[[nodiscard]] std::vector<std::string> library_folders(const std::vector<std::string>& environments);
+/// PyPI's packages of NCCL, and what PyTorch brings along.
+inline const std::vector<std::string> xccl_packages{"nvidia/nccl/lib", "torch/lib"};
+/// Returns the folders of these packages in these Python environments, where they exist.
+[[nodiscard]] std::vector<std::string> library_folders(
+    const std::vector<std::string>& environments, const std::vector<std::string>& packages = xccl_packages);
 
 /// Stays loaded until the process ends: it has threads of its own. It finds the environment as the user has it.
 class XcclLibrary {

@@ -11,6 +11,8 @@ inline constexpr const char* runtime_name = "CUDA runtime";
 inline constexpr const char* driver_name = "CUDA driver";
 inline constexpr const char* xccl_name = "nccl";
 inline constexpr const char* xccl_library = "libnccl.so.2";
+/// The library of matrix products, by the names that the loader knows it by, newest first.
+inline constexpr const char* blas_libraries[] = {"libcublas.so.13", "libcublas.so.12"};
 inline constexpr const char* queues_variable = "CUDA_DEVICE_MAX_CONNECTIONS";
 inline constexpr std::size_t usual_queues = 8;
 inline constexpr std::size_t most_queues = 32;

@@ -14,6 +14,8 @@ inline constexpr const char* driver_name = "HIP driver";
 /// The vendor's library of collectives, and what the loader knows it by.
 inline constexpr const char* xccl_name = "rccl";
 inline constexpr const char* xccl_library = "librccl.so.1";
+/// hipBLAS numbers its types by version: its products are not called.
+inline constexpr const char* blas_libraries[] = {""};
 /// Hardware queues per device: fewer than streams would chain lanes that ought to run side by side.
 inline constexpr const char* queues_variable = "GPU_MAX_HW_QUEUES";
 inline constexpr std::size_t usual_queues = 4;
