@@ -33,7 +33,8 @@ def said(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str,
 def test_a_run_answers_the_questions_that_it_has_results_for() -> None:
     found = linkscope.analyze(recorded.HEALTHY)
     assert (found.exit_code, found.headline.facts) == (0, {"answered": 8, "questions": len(NAMES)})
-    assert found.findings[-1].facts["questions"] == ["numa", "interference", "collectives", "layers", "blocks"]
+    lacking = ["numa", "interference", "collectives", "layers", "blocks", "queueing", "overlap"]
+    assert found.findings[-1].facts["questions"] == lacking
     assert {one.code.split("-")[0] for one in found.findings[:-1]} == {
         f"analyze.{name}" for name in NAMES if name not in found.findings[-1].facts["questions"]
     }

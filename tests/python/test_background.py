@@ -8,10 +8,13 @@ import pytest
 from suite_text import OFFER, expanded, suite_of
 from test_patterns import node
 
+from linkscope.errors import LinkscopeError
 from linkscope.machine.described import load_machine
+from linkscope.plan.engine_catalog import whole_catalog
 from linkscope.plan.expand import expand
 from linkscope.plan.planned_case import PlannedCase
 from linkscope.plan.select import Selection
+from linkscope.plan.suite import Suite
 
 Json = dict[str, Any]
 GPU = {"on": "gpu", "memory": "device"}
@@ -139,3 +142,32 @@ def test_a_read_goes_back_as_a_read_of_the_others_memory() -> None:
     assert (back["source"]["device"], back["executor"]) == ("gpu:1", "gpu:0")
     assert "destination" not in forth
     assert "destination" not in back
+
+
+ALL_REDUCE: Json = {
+    **{"collective": "all-reduce", "members": GPU, "pattern": "all", "method": "xccl-collective", "clock": "device"},
+    **dict.fromkeys(("source", "destination", "executor")),
+}
+PRODUCT: Json = {"beside": "members", "method": "matrix-product", "executor": "source", "parameters": {"size": 512}}
+
+
+def members_row(**more: Any) -> Suite:
+    """A suite of an all-reduce with flows beside it."""
+    return suite_of({**ALL_REDUCE, **more})
+
+
+def test_beside_a_collective_each_member_has_a_flow_that_is_measured_as_well() -> None:
+    suite = members_row(alongside=[PRODUCT])
+    planned = expand([suite], node(2), whole_catalog(suite), Selection())
+    flows = planned[0].case["flows"]
+    assert [flow.get("role") for flow in flows] == [None, "alongside", "alongside"]
+    assert [flow["executor"] for flow in flows] == ["gpu:0", "gpu:0", "gpu:1"]
+    assert all("source" not in flow and flow["parameters"] == {"size": 512} for flow in flows[1:])
+
+
+@pytest.mark.parametrize("field", ["background", "alongside"])
+def test_two_ends_have_no_members_and_a_collective_has_no_ends(field: str) -> None:
+    with pytest.raises(LinkscopeError, match="only a collective has members"):
+        expanded({**PEER, field: [PRODUCT]})
+    with pytest.raises(LinkscopeError, match="of a collective there are only members"):
+        members_row(**{field: [{**PRODUCT, "beside": "same"}]})

@@ -31,6 +31,8 @@ QUESTIONS: dict[str, str] = {
     "analyze/collectives": "analyze.collectives",
     "analyze/layers": "analyze.layers",
     "analyze/blocks": "analyze.blocks",
+    "analyze/queueing": "analyze.queueing",
+    "analyze/overlap": "analyze.overlap",
     "calibrate": "calibrate",
     "compare": "compare",
     "ab": "ab",

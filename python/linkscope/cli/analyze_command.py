@@ -17,7 +17,7 @@ def analyze(
         typer.Argument(
             metavar="[QUESTION]...",
             help="peaks, tiers, fits, saturation, anisotropy, numa, engines, scaling, threads, interference, "
-            "collectives, layers, blocks; default: one line for each that the run can answer.",
+            "collectives, layers, blocks, queueing, overlap; default: one line for each that the run can answer.",
         ),
     ] = None,
     full: Annotated[bool, typer.Option("--full", help="All lines of all tables, with intervals.")] = False,

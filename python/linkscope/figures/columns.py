@@ -63,7 +63,8 @@ the user may choose: method, role, parameters that say how, environment; of a wo
 from, processes and the order of ranks. ``memories``: "pinned>device". ``call``: ping-pong, window, in-kernel or "".
 ``calls_included``: the device's clock holds the calls of copies of pageable memory.
 ``both_ways``: one flow moves bytes both ways. ``together``: how several flows lie: both, one-path, one-to-many,
-many-to-one, many, many-both; "" for one. ``beside``: movements of the background flows, "gpu gpu>gpu/against".
+many-to-one, many, many-both; "" for one. ``beside``: movements of the ``background`` flows, those that are measured
+alongside included, "gpu gpu>gpu/against".
 ``class``: results that share a noise (results/noise_class.py).
 
 ``likeness``: equal for results that may be compared: all that is asked for is the same, and the way of timing it; what
@@ -97,7 +98,7 @@ ASKED = frozenset(
     (
         *("collective", "type", "in_place", "operation", "region", "in", "stride", "chunk", "fill", "addresses"),
         *("scope", "access", "touch", "order", "hops", "locality", "until", "node", "nodes", "what", "work_us"),
-        *("ordering", "to", "window", "recorded", "graph", "count", "scatter", "misaligned"),
+        *("ordering", "to", "window", "recorded", "graph", "count", "scatter", "misaligned", "arrival"),
     )
 )
 """Parameters that say what is to be done. All others say how, and are the user's to choose."""

@@ -181,16 +181,17 @@ def _columns(row: Row, case: Json, figure: str, tier: str) -> Json:
 
 
 def _beside(case: Json, measured: Sequence[Json]) -> list[str]:
-    """Return the movements of the background flows, each once; of one that goes against a measured flow with a note."""
+    """Return the movements of the other flows, each once; of one that goes against a measured flow with a note."""
     ends = [tuple(flow.get(end, {}).get("device") for end in ("source", "destination")) for flow in measured]
     found = []
     for flow in case["flows"]:
-        if flow.get("role", "measured") == "background":
+        if flow.get("role", "measured") != "measured":
             line = {**_end("source", flow), **_end("destination", flow), "executor": flow["executor"], "together": ""}
             members = " ".join(end["device"] for end in flow.get("members", ()))
             line |= {"members": members, "collective": flow.get("parameters", {}).get("collective"), "processes": 1}
             code = movement({**line, "both_ways": both_ways(case, flow)})
-            found.append(f"{code}/against" if (line["destination"], line["source"]) in ends else code)
+            against = line["source"] is not None and (line["destination"], line["source"]) in ends
+            found.append(f"{code}/against" if against else code)
     return sorted(set(found))
 
 

@@ -18,7 +18,14 @@ from linkscope.plan.axes import AxisPoint, point_count, points
 from linkscope.plan.candidates import Candidates, FlowLayout, Slot, host_memories
 from linkscope.plan.collectives import collective_flow, undivided, uneven
 from linkscope.plan.engine_catalog import EngineCatalog
-from linkscope.plan.flows import BackgroundPlaces, background_places, background_slots, case_flows, ends_of
+from linkscope.plan.flows import (
+    BackgroundPlaces,
+    background_places,
+    background_slots,
+    beside_flows,
+    case_flows,
+    ends_of,
+)
 from linkscope.plan.labels import case_id, case_labels
 from linkscope.plan.modelled import modelled_case
 from linkscope.plan.patterns import PATTERNS
@@ -268,12 +275,11 @@ def _apart(paths: Paths, layout: FlowLayout, method: MethodTraits) -> str | None
 def _case(
     row: SuiteRow, paths: Paths, layout: FlowLayout, point: AxisPoint, places: BackgroundPlaces, catalog: EngineCatalog
 ) -> Json:
-    collective = bool(layout.members)
-    flows = (
-        [collective_flow(paths, layout, point) for _ in range(point.flows)]
-        if collective
-        else case_flows(row, paths, layout, point, places)
-    )
+    if layout.members:
+        collectives = [collective_flow(paths, layout, point) for _ in range(point.flows)]
+        flows = [*collectives, *beside_flows(row, paths, layout, point, places)]
+    else:
+        flows = case_flows(row, paths, layout, point, places)
     on_gpu = any(flow["executor"].startswith("gpu:") for flow in flows if "role" not in flow)
     usual = "device" if on_gpu else "host"
     wanted = {"min_sample_s": row.min_sample_s, "point_budget_s": row.point_budget_s}

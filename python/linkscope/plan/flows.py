@@ -40,8 +40,8 @@ BackgroundPlaces = Mapping[str, Sequence[Slot]]
 def case_flows(
     row: SuiteRow, paths: Paths, layout: FlowLayout, point: AxisPoint, places: BackgroundPlaces
 ) -> list[Json]:
-    """The plan's flows of a case, measured ones first: each slot of the layout ``point.flows`` times, then the row's
-    background. ``places``: as background_places() gives them.
+    """The plan's flows of a case between ends, measured ones first: each slot of the layout ``point.flows`` times, then
+    those beside them. ``places``: as background_places() gives them.
     """
     group = f"{row.pattern}-{len(layout.slots) * point.flows}"
     ranks = _ranks(layout) if point.processes == "each" else _one_process
@@ -53,6 +53,14 @@ def case_flows(
         for slot in layout.slots
         for _ in range(point.flows)
     ]
+    return flows + beside_flows(row, paths, layout, point, places)
+
+
+def beside_flows(
+    row: SuiteRow, paths: Paths, layout: FlowLayout, point: AxisPoint, places: BackgroundPlaces
+) -> list[Json]:
+    """The flows of a case that the row has beside its own."""
+    flows = []
     for beside in row.background:
         work = _Work(
             beside.method,
@@ -61,11 +69,11 @@ def case_flows(
             beside.destination,
             beside.size or point.size,
             beside.parameters,
-            f"{group}-beside",
+            f"{row.pattern}-{len(layout.slots) * point.flows}-beside",
             _one_process,
         )
         slots = background_slots(beside, layout, places)
-        flows += [_flow(work, paths, slot, reverse=False, role="background") for slot in slots]
+        flows += [_flow(work, paths, slot, reverse=False, role=beside.role) for slot in slots]
     return flows
 
 
@@ -77,6 +85,7 @@ def background_slots(beside: Background, layout: FlowLayout, places: BackgroundP
         "opposite": [(slot.destination, slot.source) for slot in measured],
         "source": [(slot.source, slot.source) for slot in measured],
         "destination": [(slot.destination, slot.destination) for slot in measured],
+        "members": [(device, device) for device in layout.members],
         **{word: [(slot.source, slot.destination) for slot in slots] for word, slots in places.items()},
     }
     return [Slot(*pair) for pair in dict.fromkeys(ends[beside.beside])]

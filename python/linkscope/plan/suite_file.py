@@ -99,9 +99,9 @@ class MemberFields(msgspec.Struct, forbid_unknown_fields=True):
 
 
 class BackgroundFields(msgspec.Struct, forbid_unknown_fields=True):
-    """A flow that keeps going meanwhile."""
+    """A flow beside the measured ones."""
 
-    beside: Literal["same", "opposite", "others", "source", "destination", "peer"]
+    beside: Literal["same", "opposite", "others", "source", "destination", "peer", "members"]
     method: str
     executor: Executor
     source: BackgroundEnd | UnsetType = UNSET
@@ -144,6 +144,7 @@ class RowFields(msgspec.Struct, forbid_unknown_fields=True):
     parameters: dict[str, Value | Annotated[list[Value], Meta(min_length=1)]] | UnsetType = UNSET
     flows: Count | str | Annotated[list[Count], Meta(min_length=1)] | UnsetType = UNSET
     background: Annotated[list[BackgroundFields], Meta(min_length=1)] | UnsetType = UNSET
+    alongside: Annotated[list[BackgroundFields], Meta(min_length=1)] | UnsetType = UNSET
     environment: Annotated[list[VariantFields], Meta(min_length=1)] | UnsetType = UNSET
     vendor: Vendor | UnsetType = UNSET
     covers: Annotated[list[str], Meta(min_length=1)] | UnsetType = UNSET

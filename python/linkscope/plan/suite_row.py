@@ -40,9 +40,10 @@ class Allocation:
 
 @dataclass(frozen=True)
 class Background:
-    """A flow that keeps going meanwhile, for each measured one: ``beside`` says between which devices.
+    """A flow beside each measured one: ``beside`` says between which devices.
 
-    ``size`` None: that of the measured flow.
+    ``role``: background, it keeps going meanwhile; alongside, it is measured as well. ``size`` None: that of the
+    measured flow.
     """
 
     beside: str
@@ -52,6 +53,7 @@ class Background:
     destination: Allocation | None = None
     size: int | None = None
     parameters: dict[str, Any] = field(default_factory=dict)
+    role: str = "background"
 
 
 @dataclass(frozen=True)

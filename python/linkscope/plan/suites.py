@@ -57,6 +57,8 @@ _DISTINCT = frozenset(
     }
 )
 """Lists whose values differ."""
+_BESIDE = ("background", "alongside")
+"""Fields of a row with flows beside its own, and their roles."""
 _SHARED = ("point_budget_s",)
 """Fields of a suite that hold for its own rows."""
 
@@ -105,8 +107,9 @@ def packaged_methods() -> frozenset[str]:
 
 @cache
 def _packaged_flows() -> tuple[Json, ...]:
-    """Rows of the packaged suites and their background, as written: quicker than the suites themselves."""
-    return tuple(flow for row in _packaged("rows") for flow in (row, *row.get("background", ())))
+    """Rows of the packaged suites and the flows beside them, as written: quicker than the suites themselves."""
+    rows = _packaged("rows")
+    return (*rows, *(flow for row in rows for role in _BESIDE for flow in row.get(role, ())))
 
 
 def _packaged(field: str) -> list[Json]:
@@ -215,7 +218,7 @@ def _row(suite: str, data: Json) -> SuiteRow:
         by_region=sizes == "region",
         show=data["show"],
         flows=_flows(data.get("flows", 1)),
-        background=tuple(_background(one) for one in data.get("background", ())),
+        background=tuple(_beside(one, role) for role in _BESIDE for one in data.get(role, ())),
         variants=tuple(_variant(one) for one in data.get("environment", ())),
         covers=tuple(data.get("covers", ())),
         clocks=_words(data.get("clock", ())),
@@ -238,6 +241,8 @@ def _contradiction(row: SuiteRow, data: Json) -> str | None:
         return "clock is missing: a collective, and a row that shares a table, says what it is timed by"
     if row.collectives or row.pattern in OF_MEMBERS:
         return _contradiction_of_members(row, data)
+    if any(one.beside == "members" for one in row.background):
+        return "beside: only a collective has members"
     if row.by_region and not all(_is_region(text) for text in listed(row.parameters.get("region", ""))):
         return "sizes: region wants the parameter region as WIDTHxROWSxPLANES, for example 512x384x1"
     if not {"one", "each"}.issuperset(row.processes):
@@ -260,9 +265,11 @@ def _contradiction_of_members(row: SuiteRow, data: Json) -> str | None:
         return f"pattern {row.pattern} lays out the members of a collective: name the collective and its members"
     if row.pattern not in OF_MEMBERS:
         return f"pattern {row.pattern} lays out flows between two ends: of members there are {', '.join(OF_MEMBERS)}"
-    for name in ("source", "destination", "executor", "background"):
+    for name in ("source", "destination", "executor"):
         if name in data:
             return f"{name}: a collective has only members"
+    if any(one.beside != "members" for one in row.background):
+        return "beside: of a collective there are only members"
     if "barrier" in row.collectives and (len(row.collectives) > 1 or row.sizes != (0,)):
         return "collective: barrier moves nothing: it has a row of its own, without sizes"
     if row.counts and row.pattern != "all":
@@ -297,12 +304,11 @@ def _memories(memory: Json | str | list[str] | tuple[str, ...]) -> tuple[str, ..
     return found
 
 
-def _background(data: Json) -> Background:
+def _beside(data: Json, role: str) -> Background:
     ends = {end: Allocation(**data[end]) for end in ("source", "destination") if end in data}
     size = parse_size(str(data["size"])) if "size" in data else None
-    return Background(
-        data["beside"], data["method"], data["executor"], size=size, parameters=data.get("parameters", {}), **ends
-    )
+    asked = data.get("parameters", {})
+    return Background(data["beside"], data["method"], data["executor"], size=size, parameters=asked, role=role, **ends)
 
 
 def _variant(data: Json) -> Variant:

@@ -44,7 +44,8 @@ class Inquiry:
     ``key``: the message of the table, "analyze.QUESTION". ``names``: the columns that name a line; ``columns`` stand
     behind them. ``conclude``: of a frame with lines. ``order``: the frame as it is shown; "open" has a "?" in lines
     that are not ``clear``, or open whether ``beyond`` noise. ``shown``: the frame in place of the question's, which
-    only --full then shows, its lines named by ``lines``; ``first``: how many of its lines.
+    only --full then shows, its lines named by ``lines``; ``first``: how many of its lines. ``group``: a column that
+    stands once above the lines that share it.
     """
 
     key: str
@@ -55,6 +56,7 @@ class Inquiry:
     order: Callable[[polars.DataFrame], polars.DataFrame] = lambda frame: frame
     shown: Callable[[polars.DataFrame], polars.DataFrame] | None = None
     lines: tuple[str, ...] = ()
+    group: str = ""
     first: int = 12
     notes: Callable[[polars.DataFrame], Sequence[Finding]] = field(default=lambda frame: ())
 
@@ -81,7 +83,7 @@ class Inquiry:
         asked = (*(_NAMES.get(name, Column(name)) for name in names), *self.columns)
         there = (one for one in asked if one.name in frame.columns)
         kept = tuple(one for one in there if any(value not in (None, []) for value in frame[one.name].to_list()))
-        return Table(self.key, _told_apart(frame, names), kept, first=self.first)
+        return Table(self.key, _told_apart(frame, names), kept, group=self.group, first=self.first)
 
 
 def at(path: str = "path") -> polars.Expr:
