@@ -82,58 +82,10 @@ struct CompareProduct {
   }
 };
 
-/// A and B, C, and what the library works in.
-struct Matrices {
-  Matrices(GpuContext& context, int device, const ProductShape& shape)
-      : factors(context, device, words(shape.factors())),
-        product(context, device, words(shape.products())),
-        workspace(context, device, workspace_bytes / word_bytes) {}
+/// 64-bit words for so many elements.
+std::uint64_t words(std::uint64_t elements) { return elements * element_bytes / word_bytes + 1; }
 
-  static std::uint64_t words(std::uint64_t elements) { return elements * element_bytes / word_bytes + 1; }
-  [[nodiscard]] std::uint16_t* a() const { return reinterpret_cast<std::uint16_t*>(factors.data()); }
-  [[nodiscard]] std::uint16_t* c() const { return reinterpret_cast<std::uint16_t*>(product.data()); }
-
-  DeviceWords factors;
-  DeviceWords product;
-  DeviceWords workspace;
-};
-
-class ProductCheck final : public Check {
- public:
-  ProductCheck(std::shared_ptr<GpuContext> context, int device, std::shared_ptr<Matrices> matrices,
-               const ProductShape& shape)
-      : context_(std::move(context)), device_(device), matrices_(std::move(matrices)), shape_(shape) {}
-
-  void arm(std::uint64_t seed) override {
-    context_->use(device_);
-    visit_all(*context_, device_, shape_.factors(), FillFactors{matrices_->a(), seed});
-    const ServiceTurn turn = context_->service_turn(device_);
-    LINKSCOPE_CHECK(
-        gpuMemsetAsync(matrices_->c(), poison_byte, shape_.products() * element_bytes, turn.stream()));
-    turn.wait();
-  }
-  [[nodiscard]] std::optional<Mismatch> verify(std::uint64_t seed, std::uint64_t transfers) const override {
-    if (transfers == 0) return std::nullopt;
-    context_->use(device_);
-    const CompareProduct compare{matrices_->c(), shape_, shape_.products() / checked(), seed};
-    const auto bad = first_bad(*context_, device_, checked(), compare);
-    if (!bad) return std::nullopt;
-    return Mismatch{"element " + std::to_string(*bad / element_bytes) + " of the product is wrong"};
-  }
-  [[nodiscard]] Bytes verified_bytes(std::uint64_t transfers) const override {
-    return transfers == 0 ? 0 : checked() * element_bytes;
-  }
-  void flush() override {}
-
- private:
-  [[nodiscard]] std::uint64_t checked() const { return std::min(shape_.products(), most_checked); }
-
-  std::shared_ptr<GpuContext> context_;
-  int device_;
-  std::shared_ptr<Matrices> matrices_;
-  ProductShape shape_;
-};
-
+/// It allocates its memory itself, and checks a sample of C.
 class ProductTransfer final : public GpuTransfer {
  public:
   ProductTransfer(std::shared_ptr<GpuContext> context, std::shared_ptr<BlasLibrary> library, const Flow& flow)
@@ -141,23 +93,25 @@ class ProductTransfer final : public GpuTransfer {
         library_(std::move(library)),
         device_(flow.executor.index),
         shape_(ProductShape::of(flow)),
-        matrices_(std::make_shared<Matrices>(*context_, device_, shape_)) {
-    set_check(std::make_unique<ProductCheck>(context_, device_, matrices_, shape_));
+        checked_(std::min(shape_.products(), most_checked)),
+        factors_(*context_, device_, words(shape_.factors())),
+        product_(*context_, device_, words(shape_.products())),
+        workspace_(*context_, device_, workspace_bytes / word_bytes) {
     own_facts().max_repeats = queue_share / most_launches;
-    context_->use(device_);
-    BlasLibrary::check(library_->api().create(&handle_), "cublasCreate");
+    const BlasApi& api = library_->api();
+    BlasLibrary::check(api.create(&handle_), "cublasCreate");
     try {
       const auto sms = static_cast<int>(flow.parameters.number(sms_parameter));
-      BlasLibrary::check(library_->api().set_math_mode(handle_, blas_full_precision), "cublasSetMathMode");
-      BlasLibrary::check(library_->api().set_sm_count_target(handle_, sms), "cublasSetSmCountTarget");
-      BlasLibrary::check(library_->api().get_version(handle_, &version_), "cublasGetVersion");
+      BlasLibrary::check(api.set_math_mode(handle_, blas_full_precision), "cublasSetMathMode");
+      BlasLibrary::check(api.set_sm_count_target(handle_, sms), "cublasSetSmCountTarget");
+      BlasLibrary::check(api.get_version(handle_, &version_), "cublasGetVersion");
       // The first call chooses a kernel and loads it: that must not happen behind a closed gate.
       const gpuStream_t stream = context_->service_stream(device_);
       refusal_is_no_support("cuBLAS takes no such product on this GPU", [&] { enqueue(stream, 1); });
       set_transfers(0);
       LINKSCOPE_CHECK(gpuStreamSynchronize(stream));
     } catch (...) {
-      library_->api().destroy(handle_);
+      api.destroy(handle_);
       throw;
     }
   }
@@ -174,31 +128,57 @@ class ProductTransfer final : public GpuTransfer {
     const BlasApi& api = library_->api();
     BlasLibrary::check(api.set_stream(handle_, stream), "cublasSetStream");
     // Another stream takes the workspace away, and the library would allocate.
-    BlasLibrary::check(api.set_workspace(handle_, matrices_->workspace.data(), workspace_bytes),
-                       "cublasSetWorkspace");
+    BlasLibrary::check(api.set_workspace(handle_, workspace_.data(), workspace_bytes), "cublasSetWorkspace");
     const float one = 1;
     const float zero = 0;
-    const auto [m, n, k] =
-        std::array{static_cast<int>(shape_.m), static_cast<int>(shape_.n), static_cast<int>(shape_.k)};
+    const auto m = static_cast<int>(shape_.m);
+    const auto k = static_cast<int>(shape_.k);
+    const std::uint16_t* const b = elements(factors_) + shape_.m * shape_.k;
     for (std::uint64_t repeat = 0; repeat < repeats; ++repeat, count(1)) {
-      BlasLibrary::check(
-          api.gemm(handle_, blas_plain, blas_plain, m, n, k, &one, matrices_->a(), blas_bfloat16, m,
-                   matrices_->a() + shape_.m * shape_.k, blas_bfloat16, k, &zero, matrices_->c(),
-                   blas_bfloat16, m, blas_float32_sums, blas_its_choice),
-          "cublasGemmEx");
+      BlasLibrary::check(api.gemm(handle_, blas_plain, blas_plain, m, static_cast<int>(shape_.n), k, &one,
+                                  elements(factors_), blas_bfloat16, m, b, blas_bfloat16, k, &zero,
+                                  elements(product_), blas_bfloat16, m, blas_float32_sums, blas_its_choice),
+                         "cublasGemmEx");
     }
   }
 
+  void arm(std::uint64_t seed) override {
+    GpuTransfer::arm(seed);
+    context_->use(device_);
+    visit_all(*context_, device_, shape_.factors(), FillFactors{elements(factors_), seed});
+    const ServiceTurn turn = context_->service_turn(device_);
+    const Bytes bytes = shape_.products() * element_bytes;
+    LINKSCOPE_CHECK(gpuMemsetAsync(product_.data(), poison_byte, bytes, turn.stream()));
+    turn.wait();
+  }
+  [[nodiscard]] std::optional<Mismatch> verify(std::uint64_t seed) const override {
+    if (transfers() == 0) return std::nullopt;
+    context_->use(device_);
+    const CompareProduct compare{elements(product_), shape_, shape_.products() / checked_, seed};
+    const auto bad = first_bad(*context_, device_, checked_, compare);
+    if (!bad) return std::nullopt;
+    return Mismatch{"element " + std::to_string(*bad / element_bytes) + " of the product is wrong"};
+  }
+  [[nodiscard]] Bytes verified_bytes() const override {
+    return transfers() == 0 ? 0 : checked_ * element_bytes;
+  }
   [[nodiscard]] std::vector<std::string> notes() const override {
     return {"cuBLAS " + std::to_string(version_) + ", bfloat16 with sums in float32; checked on a sample"};
   }
 
  private:
+  static std::uint16_t* elements(const DeviceWords& words) {
+    return reinterpret_cast<std::uint16_t*>(words.data());
+  }
+
   std::shared_ptr<GpuContext> context_;
   std::shared_ptr<BlasLibrary> library_;
   int device_;
   ProductShape shape_;
-  std::shared_ptr<Matrices> matrices_;
+  std::uint64_t checked_;
+  DeviceWords factors_;  ///< A, and B behind it
+  DeviceWords product_;
+  DeviceWords workspace_;
   Blas* handle_ = nullptr;
   int version_ = 0;
 };

@@ -53,7 +53,9 @@ def _line(run: Run, single: AloneRates, line: Json) -> Iterator[Json]:
     behind, before = by.interval(line, "value"), by.interval(alone, "value")
     yield {
         **{name: line[name] for name in (*by.DESCRIBED, "path", "bytes", "beside")},
-        "heading": named("queueing", "behind").format(*_named(line), named("movement", line["beside"]), flow["method"]),
+        "heading": named("queueing", "behind").format(
+            named("movement", line["movement"]), line["method"], named("movement", line["beside"]), flow["method"]
+        ),
         **{"priority": flows[0]["parameters"].get("priority", "normal"), "large": flow["method"]},
         **{"piece": asked.get("piece") or None, "separator": asked.get("between")},
         **before.columns("alone_s"),
@@ -64,11 +66,6 @@ def _line(run: Run, single: AloneRates, line: Json) -> Iterator[Json]:
         "lost": 1 - rate.median / whole["gbps"] if rate is not None and whole is not None and whole["gbps"] else None,
         "clear": dearer(behind, before) or dearer(before, behind),
     }
-
-
-def _named(line: Json) -> tuple[str, str]:
-    """Return movement and method of the small copy in words."""
-    return named("movement", line["movement"]), line["method"]
 
 
 def _whole(flow: Json) -> Json:
