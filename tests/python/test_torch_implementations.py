@@ -111,6 +111,7 @@ SYMM, VLLM = "torch-symm-mem", "vllm-all-reduce"
         (VLLM, {"members": 3}, "has 2, 4, 6, 8 members, not 3"),
         (VLLM, {"type": "int32"}, "takes float32, float16, bfloat16, no int32"),
         (VLLM, {"size": 128 << 20}, "takes whole 16 B to 64 MiB"),
+        ("mscclpp-all-reduce", {"size": 16 << 20, "algorithm": "packet"}, "takes whole 16 B to 8 MiB"),
         ("flashinfer-all-reduce", {"algorithm": "two-shot", "size": 256}, "takes more rows than members"),
     ],
 )

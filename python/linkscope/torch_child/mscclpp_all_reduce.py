@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 import torch
 
@@ -22,6 +22,7 @@ class MscclppAllReduce(PackageAllReduce):
     """Packets, or reduce-scatter and all-gather on the buffers themselves; by default packets to 512 KiB."""
 
     algorithms = ("auto", *_NAMES)
+    largest: ClassVar = {_PACKET: 8 << 20}  # each half of the scratch holds six times as much
     types = ("float32", "float16", "bfloat16", "int32")
 
     def open(self, shape: Shape, group: Any, gpu: int) -> Any:

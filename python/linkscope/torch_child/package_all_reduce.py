@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from typing import Any
+from collections.abc import Mapping
+from typing import Any, ClassVar
 
 from linkscope.torch_child.collective import CollectiveMethod, MemberCall, Shape
 from linkscope.torch_child.faults import unsupported
@@ -19,10 +20,12 @@ _ALIGNMENT = 16
 
 
 class PackageAllReduce(CollectiveMethod):
-    """``algorithms``: what can be asked for; "auto" is its choice. ``types``: of elements that it adds. ``members``:
-    how many it takes."""
+    """``algorithms``: what can be asked for; "auto" is its choice. ``largest``: bytes that an algorithm takes, where
+    that is not LARGEST. ``types``: of elements that it adds. ``members``: how many it takes.
+    """
 
     algorithms: tuple[str, ...] = ("auto",)
+    largest: ClassVar[Mapping[str, int]] = {}
     types: tuple[str, ...] = ("float32", "float16", "bfloat16")
     members: tuple[int, ...] = (2, 4, 8)
 
@@ -47,8 +50,9 @@ class PackageAllReduce(CollectiveMethod):
             raise unsupported(f"{flow.method} takes {', '.join(self.types)}, no {wanted}")
         if shape.members not in self.members:
             raise unsupported(f"{flow.method} has {', '.join(map(str, self.members))} members, not {shape.members}")
-        if shape.size % _ALIGNMENT or shape.size > LARGEST:
-            raise unsupported(f"{flow.method} takes whole {_ALIGNMENT} B to {LARGEST >> 20} MiB, not {shape.size} B")
+        most = self.largest.get(flow.word("algorithm", self.algorithms, "auto"), LARGEST)
+        if shape.size % _ALIGNMENT or shape.size > most:
+            raise unsupported(f"{flow.method} takes whole {_ALIGNMENT} B to {most >> 20} MiB, not {shape.size} B")
 
     def work(self, flow: Flow, shape: Shape, group: Any, held: tuple[Tensor, Tensor], gpu: int | None) -> MemberCall:
         """As CollectiveMethod.work."""
