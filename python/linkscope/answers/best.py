@@ -377,12 +377,12 @@ def _names(ways: Sequence[Way]) -> tuple[list[str], tuple[str, ...]]:
             for name, word in way.attributes.items()
             if word and ((name == _FORM and len(forms) > 1) or any(other.get(name) != word for other in alike))
         ]
-        bare = ">" in way.memory or way.method in apart or (way.memory != _USUAL and not told)
-        memory = [_memory(way.memory, kinds)] if len(kinds) > 1 and bare else []
+        unusual = way.memory != _USUAL and all(word.startswith(_FORM) for word in told)
+        needed = unusual or ">" in way.memory or way.method in apart
+        memory = [_memory(way.memory, kinds)] if len(kinds) > 1 and needed else []
         names.append(_of_workload(way, told, memory) if way.workload else " ".join([way.method, *told, *memory]))
-    in_place = all(_IN_PLACE in way.attributes for way in ways)
-    shared = [f"{_FORM}={forms.pop()}"] if len(forms) == 1 else []
-    return names, (*shared, *([f"{_IN_PLACE}=yes"] if in_place else []))
+    in_place = [f"{_IN_PLACE}=yes"] if all(_IN_PLACE in way.attributes for way in ways) else []
+    return names, (*(f"{_FORM}={form}" for form in forms if len(forms) == 1), *in_place)
 
 
 def _of_workload(way: Way, told: Sequence[str], memory: Sequence[str]) -> str:
