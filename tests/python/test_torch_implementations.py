@@ -24,6 +24,7 @@ MULTICAST_OFF = "TORCH_SYMM_MEM_DISABLE_MULTICAST"
 @pytest.fixture(autouse=True)
 def own_environment(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(MULTICAST_OFF, "1")
+    monkeypatch.setenv("TORCH_SYMMMEM_IMPLICIT_POOL", "0")
 
 
 class Type:

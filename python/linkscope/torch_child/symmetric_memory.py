@@ -94,8 +94,11 @@ class TorchSymmMem(CollectiveMethod):
 
 
 def without_multicast() -> None:
-    """Keep PyTorch from making multicast objects of symmetric memory, unless the user asks for them."""
+    """Keep PyTorch from making multicast objects of symmetric memory, unless the user asks for them, and from pooling
+    it: processes that took part in other cases would get blocks of other sizes, which cannot be mapped together.
+    """
     os.environ.setdefault("TORCH_SYMM_MEM_DISABLE_MULTICAST", "1")
+    os.environ.setdefault("TORCH_SYMMMEM_IMPLICIT_POOL", "0")
 
 
 def _by_copies(flow: Flow) -> bool:
