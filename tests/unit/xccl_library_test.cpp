@@ -172,20 +172,20 @@ TEST_F(XcclLibraryTest, SaysFromWhichVersionOnThereAreWindowsAndPolicies) {
   ASSERT_FALSE(older.has_windows());
   EXPECT_EQ(older.has_windows().reason(),
             "nccl 2.28.9 has no ncclCommWindowRegister, which came with NCCL 2.27");
-  EXPECT_FALSE(older.takes({CtaPolicy::automatic, 4, CallForm::eager}));
-  EXPECT_TRUE(older.takes({CtaPolicy::automatic, 0, CallForm::recorded}));
+  EXPECT_FALSE(older.takes({CtaPolicy::automatic, 4}));
+  EXPECT_TRUE(older.takes({CtaPolicy::automatic, 0}));
   const XcclLibrary newer(at(FAKE_NEWER_XCCL));
   EXPECT_TRUE(newer.has_windows());
-  EXPECT_TRUE(newer.takes({CtaPolicy::zero, 4, CallForm::eager}));
+  EXPECT_TRUE(newer.takes({CtaPolicy::zero, 4}));
   setenv("FAKE_XCCL_VERSION", "22707", 1);
   const XcclLibrary before(at(FAKE_NEWER_XCCL));
-  EXPECT_TRUE(before.takes({CtaPolicy::efficiency, 0, CallForm::eager}));
-  ASSERT_FALSE(before.takes({CtaPolicy::zero, 0, CallForm::eager}));
-  EXPECT_EQ(before.takes({CtaPolicy::zero, 0, CallForm::eager}).reason(),
+  EXPECT_TRUE(before.takes({CtaPolicy::efficiency, 0}));
+  ASSERT_FALSE(before.takes({CtaPolicy::zero, 0}));
+  EXPECT_EQ(before.takes({CtaPolicy::zero, 0}).reason(),
             "nccl 2.27.7 has no policy zero, which came with NCCL 2.28");
   setenv("FAKE_XCCL_VERSION", "21903", 1);
-  EXPECT_TRUE(XcclLibrary(at(FAKE_NEWER_XCCL)).takes({CtaPolicy::automatic, 8, CallForm::eager}));
-  EXPECT_FALSE(XcclLibrary(at(FAKE_NEWER_XCCL)).takes({CtaPolicy::efficiency, 0, CallForm::eager}));
+  EXPECT_TRUE(XcclLibrary(at(FAKE_NEWER_XCCL)).takes({CtaPolicy::automatic, 8}));
+  EXPECT_FALSE(XcclLibrary(at(FAKE_NEWER_XCCL)).takes({CtaPolicy::efficiency, 0}));
 }
 
 TEST_F(XcclLibraryTest, SendsTheSettingsInTheFormOfTheVersionThatItIs) {
@@ -200,7 +200,7 @@ TEST_F(XcclLibraryTest, SendsTheSettingsInTheFormOfTheVersionThatItIs) {
   };
   const XcclLibrary library(at(FAKE_NEWER_XCCL));
   Comm* comm = nullptr;
-  library.init(&comm, 2, UniqueId{}, 0, {CtaPolicy::zero, 4, CallForm::eager});
+  library.init(&comm, 2, UniqueId{}, 0, {CtaPolicy::zero, 4});
   void* handle = dlopen(FAKE_NEWER_XCCL, RTLD_NOW | RTLD_NOLOAD);
   const auto* sent =
       static_cast<const Config*>(reinterpret_cast<const void* (*)()>(dlsym(handle, "fake_config"))());

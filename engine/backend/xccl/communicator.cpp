@@ -96,12 +96,11 @@ bool still_answers(int device) noexcept {
 
 std::string text_of(const UniqueId& id) { return {id.bytes.begin(), id.bytes.end()}; }
 
-UniqueId read_id(const std::string& text, std::size_t index) {
+UniqueId read_id(const std::string& text) {
   UniqueId id{};
-  const std::size_t begin = index * id.bytes.size();
-  if (text.size() < begin + id.bytes.size())
+  if (text.size() != id.bytes.size())
     throw Error(Fault::broken, "no identifier came from the process of the first member");
-  std::copy_n(text.begin() + static_cast<std::ptrdiff_t>(begin), id.bytes.size(), id.bytes.begin());
+  std::copy(text.begin(), text.end(), id.bytes.begin());
   return id;
 }
 

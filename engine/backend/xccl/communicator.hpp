@@ -77,9 +77,9 @@ class Communicator {
 /// Makes `device` current for what gives back. False where it is lost: what it held then goes with the process.
 [[nodiscard]] bool still_answers(int device) noexcept;
 
-/// An identifier as processes hand it on: its bytes. Throws Error{broken} where `text` has no `index`-th.
+/// An identifier as processes hand it on: its bytes. Throws Error{broken} where `text` is none.
 [[nodiscard]] std::string text_of(const UniqueId& id);
-[[nodiscard]] UniqueId read_id(const std::string& text, std::size_t index = 0);
+[[nodiscard]] UniqueId read_id(const std::string& text);
 
 /// The communicators of a process, kept for those who want the same members and settings again. What a process keeps depends only on
 /// what all processes see alike, so that of a communicator's members either all find it or none does: else the one

@@ -127,8 +127,8 @@ class GroupCalls final : public gpu::MultiGpuWork {
   /// Members of the communicator, in their order: of all processes, which say the same.
   void set_members(RankDevices members) { members_ = std::move(members); }
   [[nodiscard]] const RankDevices& members() const { return members_; }
-  /// The identifiers for communicators that may have to be made: text_of() of two, one after the other.
-  void identify(const std::string& ids);
+  /// The identifier for the communicator that may have to be made.
+  void identify(const UniqueId& id) { id_ = id; }
   void expect(Expected expected) { expected_ = expected; }
   /// Adds a call of this process's `member`, which reads and writes `arenas`.
   void add(const RankDevice& member, const Arenas& arenas, MakeCall call);
@@ -163,10 +163,9 @@ class GroupCalls final : public gpu::MultiGpuWork {
   };
 
   void set_up();
-  void join(const std::vector<gpu::DeviceStream>& streams, CallForm calls);
+  void settle(const std::vector<gpu::DeviceStream>& streams);
   void register_buffers();
   void look_at(const gpu::RecordedWork& work);
-  [[nodiscard]] CallForm calls() const { return form_.graph() ? CallForm::recorded : CallForm::eager; }
   [[nodiscard]] std::list<gpu::Recording> recordings_of(const std::vector<gpu::DeviceStream>& streams,
                                                         std::uint64_t calls);
   void call_once(const std::vector<gpu::DeviceStream>& streams);
@@ -178,7 +177,7 @@ class GroupCalls final : public gpu::MultiGpuWork {
   CallsOfGpu grouping_;
   RankDevices members_;
   int rank_ = 0;  ///< this process's
-  std::map<CallForm, UniqueId> ids_;
+  UniqueId id_{};
   Expected expected_ = Expected::anything;
   std::vector<std::string> further_notes_;
   bool finished_ = false;
@@ -235,7 +234,7 @@ class XcclParts final : public PreparedParts {
   std::shared_ptr<GroupCalls> calls_;
   std::optional<int> namer_;
   bool names_;
-  std::vector<std::shared_ptr<const UniqueId>> offered_;  ///< held until the case has ended
+  std::shared_ptr<const UniqueId> offered_;  ///< held until the case has ended
   std::vector<std::unique_ptr<GroupTransfer>> parts_;
 };
 

@@ -40,14 +40,11 @@ enum class Reduction : int { sum = 0, max = 2, min = 3 };
 
 /// How freely a communicator's calls take the GPU's processors, as the library numbers it (NCCL_CTA_POLICY_*).
 enum class CtaPolicy : int { automatic = 0, efficiency = 1, zero = 2 };
-/// Says whether calls are recorded into graphs: a communicator that has done so makes slower eager calls ever after.
-enum class CallForm { eager, recorded };
 
 /// What a communicator is made with.
 struct CommunicatorSettings {
   CtaPolicy policy = CtaPolicy::automatic;
   int ctas = 0;  ///< blocks of a kernel, at least and at most; 0: the library's choice
-  CallForm calls = CallForm::eager;
 
   auto operator<=>(const CommunicatorSettings&) const = default;
 };
