@@ -99,7 +99,7 @@ TEST_F(WithXccl, TakesSettingsOfItsCommunicators) {
   ASSERT_EQ(fault_after(flows, 2, Clock::device, 1), "");
   const auto notes = flows.front().local_parts->transfers().front()->notes();
   EXPECT_TRUE(std::any_of(notes.begin(), notes.end(), [](const std::string& note) {
-    return note.find("on 2 CTAs") != std::string::npos;
+    return note.find(", 2 CTAs") != std::string::npos;
   })) << notes.back();
   take_down(flows);
   ASSERT_EQ(fault_of(collective(gpus(), MiB, {{"ctas", "4"}, {"policy", "efficiency"}}), 2), "");

@@ -168,9 +168,7 @@ void GroupCalls::settle(const std::vector<gpu::DeviceStream>& streams) {
 /// Says what ran. Throws Error{broken} where that is not what the plan has asked for.
 void GroupCalls::look_at(const gpu::RecordedWork& work) {
   if (!work.known()) return;
-  // One kernel holds all algorithms of a collective: its name has the algorithm that it is built around.
-  const bool of_all = work.copies == 0 && work.kernels.front().starts_with("ncclDevKernel_");
-  add_note("ran " + work.text() + (of_all ? ", whichever algorithm its name has" : "") + " [kernel-ran]");
+  add_note("ran " + work.text() + " [kernel-ran]");
   const auto symmetric = [](const std::string& kernel) {
     return kernel.starts_with("ncclSymkDev") || kernel.starts_with("ncclSymDev");  // of NCCL 2.27: the latter
   };

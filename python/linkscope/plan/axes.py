@@ -47,11 +47,6 @@ _SAID = {
     ("staging", "host"): "own staging",
     ("registered", "yes"): "registered",
     ("registered", "no"): "not registered",
-    ("registered", "window"): "window",
-    ("policy", "default"): "default policy",
-    ("policy", "efficiency"): "efficiency policy",
-    ("policy", "zero"): "zero policy",
-    ("ctas", "0"): "CTAs as NCCL chooses",
 }
 """Values that do not speak for themselves."""
 SPARED = ((8, 2), (4, 1))

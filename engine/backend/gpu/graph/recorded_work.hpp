@@ -16,7 +16,7 @@ struct RecordedWork {
 
   /// Tells whether the graph holds work whose names the driver knows.
   [[nodiscard]] bool known() const { return !kernels.empty() || copies > 0; }
-  /// "ncclSymkDevKernel_AllGather_ST on 16 CTAs", "copies by copy engines".
+  /// "ncclSymkDevKernel_AllGather_ST, 16 CTAs", "copies by copy engines".
   [[nodiscard]] std::string text() const;
 };
 
