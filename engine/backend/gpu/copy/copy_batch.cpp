@@ -44,6 +44,13 @@ Region batch_of(const Flow& flow) {
   return {each, count, 1, pitch, pitch * count};
 }
 
+/// Threads that have something to do at once: each holds four vectors, or as many units of a width that vectors do not
+/// divide.
+std::uint64_t useful_threads(const Flow& flow) {
+  const Bytes all = vector_bytes | batch_of(flow).width;
+  return flow.bytes / (4 * (all & (~all + 1))) + 1;
+}
+
 RowPlaces places_of(const Flow& flow) {
   if (flow.parameters.choice<Scattered>(scatter) == Scattered::no) return {};
   const Region region = batch_of(flow);
@@ -186,7 +193,8 @@ std::unique_ptr<Transfer> make_batch(const std::shared_ptr<GpuContext>& context,
                                                     places_of(flow));
     default:
       return std::make_unique<KernelRegionTransfer>(context, flow, arenas, batch_of(flow),
-                                                    plain_region_kernel(*context, flow), places_of(flow));
+                                                    plain_region_kernel(*context, flow, useful_threads(flow)),
+                                                    places_of(flow));
   }
 }
 

@@ -1,6 +1,7 @@
 // Rotation, slots and queues of transfers that move a region.
 #include "backend/gpu/region/region_transfer.hpp"
 
+#include <algorithm>
 #include <utility>
 
 #include "backend/gpu/vendor/check.hpp"
@@ -95,19 +96,27 @@ void DriverRegionTransfer::run_once() {
   LINKSCOPE_CHECK(gpuStreamSynchronize(stream));
 }
 
-std::vector<Grid> region_grids(const GpuProperties& device, const Parameters& parameters) {
+std::vector<Grid> region_grids(const GpuProperties& device, const Parameters& parameters,
+                               std::uint64_t useful_threads) {
   const auto processors = static_cast<unsigned>(device.multiprocessors);
   const auto grid = [](unsigned blocks, unsigned threads) {
     return Grid{.blocks = blocks, .threads = threads};
   };
   const Grid first = grid(4 * processors, 512);
   if (const auto fixed = fixed_grid(plain_grid_numbers, first, parameters)) return {*fixed};
-  return {first, grid(2 * processors, 512), grid(2 * processors, 1024), grid(8 * processors, 256),
-          grid(16 * processors, 128)};
+  std::vector<Grid> grids;
+  for (Grid each : {first, grid(2 * processors, 512), grid(2 * processors, 1024), grid(8 * processors, 256),
+                    grid(16 * processors, 128)}) {
+    const std::uint64_t needed = useful_threads / each.threads + (useful_threads % each.threads == 0 ? 0 : 1);
+    each.blocks = static_cast<unsigned>(std::clamp<std::uint64_t>(needed, 1, each.blocks));
+    add_unlike(grids, each);
+  }
+  return grids;
 }
 
-RegionKernel plain_region_kernel(const GpuContext& context, const Flow& flow) {
-  return {{plain_grid_numbers, region_grids(context.device(flow.executor.index), flow.parameters)},
+RegionKernel plain_region_kernel(const GpuContext& context, const Flow& flow, std::uint64_t useful_threads) {
+  return {{plain_grid_numbers,
+           region_grids(context.device(flow.executor.index), flow.parameters, useful_threads)},
           region_copy_kernels(),
           [](gpuStream_t stream, const Sweep& sweep, const Region& region, const Grid& grid,
              const RowPlace* places) { launch_region_copy(stream, sweep, region, region, grid, places); }};

@@ -130,9 +130,10 @@ class DriverRegionTransfer : public RegionTransfer {
 std::unique_ptr<Transfer> plane_by_plane(const std::shared_ptr<GpuContext>& context, const Flow& flow,
                                          const Arenas& arenas, const Region& region);
 
-/// Grids of plain_grid_numbers worth trying on `device`, best guess first; parameters fix one instead. Throws
-/// Error{bad_input} for what is no grid.
-std::vector<Grid> region_grids(const GpuProperties& device, const Parameters& parameters);
+/// Grids of plain_grid_numbers worth trying on `device`, best guess first, none with more blocks than `useful_threads`
+/// need; parameters fix one instead. Throws Error{bad_input} for what is no grid.
+std::vector<Grid> region_grids(const GpuProperties& device, const Parameters& parameters,
+                               std::uint64_t useful_threads = ~std::uint64_t{0});
 
 /// A kernel that copies a region alike at both ends.
 struct RegionKernel {
@@ -141,7 +142,8 @@ struct RegionKernel {
   std::function<void(gpuStream_t, const Sweep&, const Region&, const Grid&, const RowPlace*)> launch;
 };
 /// The kernel of launch_region_copy().
-RegionKernel plain_region_kernel(const GpuContext& context, const Flow& flow);
+RegionKernel plain_region_kernel(const GpuContext& context, const Flow& flow,
+                                 std::uint64_t useful_threads = ~std::uint64_t{0});
 /// The bulk copies of kernel-bulk-copy, for a region of one plane whose pitch, width and places are multiples of 16.
 RegionKernel bulk_region_kernel(GpuContext& context, const Flow& flow, const Region& region);
 /// Says whether bulk copies take the flow's ends.

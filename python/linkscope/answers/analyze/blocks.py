@@ -25,8 +25,7 @@ SHARED_AT = tuple((1000, size << 10) for size in (4, 16, 64))
 _COUNT, _BLOCKS = r"\bcount=(\d+) ?", r"\bblocks=(\d+) ?"
 _SERIES = (*by.alike("parameters"), "path", "others")
 _ONE = ("path", "clock", "bytes")
-_SAID = ("api", "operation")
-"""Parameters whose value says enough."""
+_SHOWN = ("first_s", "piece_s", "gbps", *(f"share_{size}" for _, size in SHARED_AT))
 
 
 def lists(results: polars.DataFrame) -> polars.DataFrame:
@@ -54,10 +53,11 @@ def lists(results: polars.DataFrame) -> polars.DataFrame:
 def costs(found: polars.DataFrame) -> polars.DataFrame:
     """Return a line for each method and path of ``lists``: t = a + b n + bytes / rate.
 
-    ``first_s``: a, ``piece_s``: b, ``gbps``: the rate, null where the lists do not tell them; ``misfit`` as PieceCost
-    has it; ``share_BYTES`` for ``SHARED_AT``.
+    ``first_s``: a, ``piece_s``: b, ``gbps``: the rate, null where the lists show none; ``misfit`` as PieceCost has it;
+    ``share_BYTES`` for ``SHARED_AT``.
     """
-    return by.frame_of(_cost(lines) for _, lines in found.group_by(_SERIES, maintain_order=True))
+    lines = (_cost(lines) for _, lines in found.group_by(_SERIES, maintain_order=True))
+    return by.frame_of(line for line in lines if any(line[name] is not None for name in _SHOWN))
 
 
 def _cost(lines: polars.DataFrame) -> Json:
@@ -65,15 +65,16 @@ def _cost(lines: polars.DataFrame) -> Json:
     shares = {tuple(line[:2]): line[2] for line in lines.select("pieces", "piece_bytes", "of_one").iter_rows()}
     return {
         **lines.select(*by.DESCRIBED, "path", "called").row(0, named=True),
-        **{"lists": lines.height, "first_s": fit.first if fit else None, "piece_s": fit.piece if fit else None},
-        **{"gbps": fit.rate * 1e-9 if fit and fit.rate < math.inf else None, "misfit": fit.misfit if fit else None},
+        **{"lists": lines.height, "first_s": fit and (fit.first or None), "piece_s": fit and (fit.piece or None)},
+        **{"gbps": fit.rate * 1e-9 if fit and fit.rate < math.inf else None, "misfit": fit and fit.misfit},
         **{f"share_{at[1]}": shares.get(at) for at in SHARED_AT},
     }
 
 
 def best(found: polars.DataFrame) -> polars.DataFrame:
-    """Return the fastest line of ``lists`` for each path, clock, processes, number and size of pieces, by that size."""
-    kinds = ("path", "clock", "processes", "pieces", "piece_bytes")
+    """Return the fastest line of ``lists`` for each path, clock, processes, order, number and size of pieces."""
+    kinds = ("path", "clock", "processes", "shuffled", "pieces", "piece_bytes")
+    found = found.with_columns(polars.col("others").str.contains("scatter=yes").alias("shuffled"))
     fastest = found.sort("seconds", maintain_order=True).unique(kinds, keep="first", maintain_order=True)
     place = polars.col("path").replace_strict(
         {path: at for at, path in enumerate(found["path"].unique(maintain_order=True))}
@@ -128,19 +129,19 @@ def _series(results: polars.DataFrame, number: str, name: str) -> polars.DataFra
 def _called(line: tuple[str, str, str]) -> str:
     """Return "loop, graph 1" for a method whose parameter api is loop; buffers that are not shuffled lie in order."""
     words = dict(word.split("=", 1) for word in line[1].split())
-    told = [words.pop(name) for name in _SAID if name in words] or [" ".join(filter(None, (line[0], line[2])))]
-    shuffled = words.pop("scatter", "no" if "api" in line[1] else "")
+    shuffled = words.pop("scatter", "no" if "api" in words else "")
+    told = [words.pop("api", " ".join(filter(None, (line[0], line[2]))))]
     told += [f"{name.replace('_', ' ')} {value}" for name, value in words.items()]
     return ", ".join([*told, *(["in order"] if shuffled == "no" else [])])
 
 
 def _conclude(of_lists: polars.DataFrame, fits: polars.DataFrame, of_sms: polars.DataFrame) -> Finding:
     shared = of_lists.filter(polars.col("of_one").is_not_null()) if of_lists.height else of_lists
-    if shared.height:
+    dear = fits["piece_s"].max() if fits.height else None
+    if shared.height and dear:
         low = best(shared).sort("of_one", "piece_bytes").row(0, named=True)
-        priced = fits["piece_s"].drop_nulls()
         facts = {"share": low["of_one"], "list": low["list"], "path": low["path"], "way": low["called"]}
-        return note("analyze.blocks-shared", **facts, cheap=priced.min() or 0.0, dear=priced.max() or 0.0)
+        return note("analyze.blocks-shared", **facts, dear=dear)
     if of_lists.height:
         cheap = of_lists.sort("each_s").row(0, named=True)
         return note("analyze.blocks-priced", way=cheap["called"], each_s=cheap["each_s"])
