@@ -48,32 +48,28 @@ __global__ void __launch_bounds__(most_region_threads)
       const std::uint64_t bundle = rows_at_once > 1 ? task : task / stretches;
       const std::uint64_t first = (task - bundle * stretches) * stretch + threadIdx.x % lanes;
       Unit held[in_flight];
+      Bytes into[rows_at_once];
 #pragma unroll
       for (unsigned r = 0; r < rows_at_once; ++r) {
-        const RowAt row(bundle + r * bundles, from.rows, few);
-        const bool there = bundle + r * bundles < rows;
-        const Bytes at = places == nullptr ? row.offset(from)
-                         : there           ? places[bundle + r * bundles].source
-                                           : 0;
-        const auto* source = reinterpret_cast<const Unit*>(sweep.source + slot + at);
+        const std::uint64_t turn = bundle + r * bundles;
+        if (turn >= rows) continue;
+        const RowAt row(turn, from.rows, few);
+        const RowPlace place = places == nullptr ? RowPlace{row.offset(from), row.offset(to)} : places[turn];
+        into[r] = place.destination;
+        const auto* source = reinterpret_cast<const Unit*>(sweep.source + slot + place.source);
 #pragma unroll
         for (unsigned k = 0; k < units_at_once; ++k) {
-          if (there && first + k * lanes < units)
+          if (first + k * lanes < units)
             held[r * units_at_once + k] = vendor::load_shared_level(source + first + k * lanes);
         }
       }
 #pragma unroll
       for (unsigned r = 0; r < rows_at_once; ++r) {
-        const RowAt row(bundle + r * bundles, from.rows, few);
-        const bool there = bundle + r * bundles < rows;
-        const Bytes at = places == nullptr ? row.offset(to)
-                         : there           ? places[bundle + r * bundles].destination
-                                           : 0;
-        auto* destination = reinterpret_cast<Unit*>(sweep.destination + slot + at);
+        if (bundle + r * bundles >= rows) continue;
+        auto* destination = reinterpret_cast<Unit*>(sweep.destination + slot + into[r]);
 #pragma unroll
         for (unsigned k = 0; k < units_at_once; ++k) {
-          if (there && first + k * lanes < units)
-            destination[first + k * lanes] = held[r * units_at_once + k];
+          if (first + k * lanes < units) destination[first + k * lanes] = held[r * units_at_once + k];
         }
       }
     }

@@ -24,8 +24,8 @@ namespace linkscope::gpu {
                                 std::vector<Parameter> parameters, Region (*shape)(const Flow&),
                                 AskGpus supports, MakeTransfer make);
 
-/// Where one row of a list lies in a slot, at either end.
-struct RowPlace {
+/// Where one row of a list lies in a slot, at either end. Kernels load it at once.
+struct alignas(16) RowPlace {
   Bytes source = 0;
   Bytes destination = 0;
 };
