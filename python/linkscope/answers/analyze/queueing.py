@@ -96,8 +96,8 @@ answer = Inquiry(
     names=("priority",),
     group="heading",
     order=lambda frame: frame.sort(
-        *("movement", "beside", "large", "bytes", "separator", "piece", "priority"),
-        descending=[False, False, False, False, False, True, True],
+        *("movement", "beside", "method", "large", "bytes", "separator", "piece", "priority"),
+        descending=[False] * 6 + [True] * 2,
         nulls_last=False,
         maintain_order=True,
     ),
