@@ -98,6 +98,7 @@ TEST_F(Queueing, WhatCannotBeSoIsRefused) {
   using Asked = std::map<std::string, std::string>;
   for (const Asked& asked : {Asked{{"piece", "4096"}},
                              {{"call", "sync"}, {"priority", "high"}},
+                             {{"call", "sync"}, {"arrival", "100"}},
                              {{"call", "sync"}, {"between", "kernel"}}})
     EXPECT_NE(refusal(flow("copy-engine", "pinned", "device", 4 * MiB, asked)), "");
 }

@@ -177,10 +177,12 @@ Support can_copy(const GpuContext& context, const Flow& flow) {
     }
   }
   const bool sync = flow.parameters.choice<CopyCall>(copy_call) == CopyCall::sync;
-  if (sync && flow.parameters.choice<StreamPriority>(stream_priority) == StreamPriority::high)
-    return Support::no("call sync copies on the default stream, which has no other priority");
-  if (sync && flow.parameters.choice<Between>(between_pieces) == Between::kernel)
-    return Support::no("call sync copies on the default stream: no kernel is between its pieces");
+  const bool on_its_stream =
+      flow.parameters.choice<StreamPriority>(stream_priority) == StreamPriority::high ||
+      flow.parameters.number(latest_arrival) > 0 ||
+      flow.parameters.choice<Between>(between_pieces) == Between::kernel;
+  if (sync && on_its_stream)
+    return Support::no("call sync copies on the default stream: priority, arrival and between are of others");
   if (commands_of(flow) > queue_share)
     return Support::no(std::to_string(commands_of(flow)) + " copies and kernels are more than the " +
                        std::to_string(queue_share) + " that wait behind a gate: set a larger piece");

@@ -131,8 +131,11 @@ void LaneGroup::enqueue_gated() {
   };
   on_each([this](GpuLane& lane) {
     lane.close(spec_.round);
-    if (shared_work_ == nullptr) transfer_.lead_in(lane.stream());
-    if (transfer_.latest_arrival() > 0) lane.arrive_late(transfer_.latest_arrival());
+    if (transfer_.latest_arrival() > 0) {
+      lane.arrive_late(transfer_.latest_arrival());  // and finds the engines as others keep them
+    } else if (shared_work_ == nullptr) {
+      transfer_.lead_in(lane.stream());
+    }
     lane.stamp_start();
   });
   enqueue(spec_.repeats);
