@@ -326,13 +326,14 @@ def _of_schedule(one: Workload) -> Iterator[Table]:
     """Yield the phases, longest first, the ranks and the links of the fastest method."""
     seconds, link, share = Column("seconds", Kind.TIME), Column("link", Kind.PATH), Column("share", Kind.PERCENT)
     if one.exchanges.height:
-        own = Column("own", Kind.SIZE)
+        own = Column("own", Kind.SIZE, head="own")
         yield Table("app.exchanges", one.exchanges, (Column("method", once=True), *_EXCHANGE, own), first=MOST_PHASES)
     phases = one.times.phases.sort("seconds", descending=True, maintain_order=True)
     alone = [Column("of_alone", Kind.FACTOR)] if phases["of_alone"].is_not_null().any() else []
     columns = (Column("phase"), Column("times", Kind.COUNT), seconds, link, share, *alone)
     yield Table("app.phases", phases, columns, first=MOST_PHASES, detail=one.merit != "" or one.exchanges.height > 0)
-    sizes = [Column(name, Kind.SIZE) for name in ("sent", "received", *(["own"] if one.exchanges.height else []))]
+    sizes = [Column(name, Kind.SIZE, head=name) for name in ("sent", "received", "own")]
+    sizes = sizes if one.exchanges.height else sizes[:2]
     ranks = (Column("rank", Kind.COUNT), Column("device"), seconds, *sizes, Column("waits", Kind.PERCENT))
     yield Table("app.ranks", one.times.ranks, ranks, detail=True)
     yield Table("app.links", one.times.links, (link, Column("bytes", Kind.SIZE), seconds, share), detail=True)
