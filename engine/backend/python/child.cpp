@@ -241,7 +241,9 @@ const Message& PythonContext::installed() {
 
 Support PythonContext::has(const std::string& what) {
   try {
-    const Message& problem = installed().at("problems").at(what);
+    const Message& problems = installed().at("problems");
+    if (!problems.contains(what)) return Support::no("this linkscope package is older than its engine");
+    const Message& problem = problems.at(what);
     return problem.is_null() ? Support::yes() : Support::no(problem.get<std::string>());
   } catch (const Error& error) {
     return Support::no(error.what());
