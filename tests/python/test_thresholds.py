@@ -230,3 +230,10 @@ def test_mscclpp_takes_the_entry_at_or_below_a_size() -> None:
 def test_a_run_without_two_of_its_kernels_is_refused(name: str) -> None:
     with pytest.raises(LinkscopeError, match="linkscope run implementations"):
         formats.export(name, Run(run(NCCL, WINDOW)))
+
+
+def test_our_json_has_what_the_batch_clock_timed() -> None:
+    held = json.loads(formats.export("json", Run(run(NCCL, ONE_SHOT, TWO_SHOT, forms=({"form": "eager"},)))))
+    (one,) = held["choices"]
+    assert one["conditions"][0] == "batch clock"
+    assert [span["use"].partition(" ")[0] for span in one["ranges"]] == ["torch-symm-mem"] * 2 + ["xccl-collective"]

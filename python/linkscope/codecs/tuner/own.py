@@ -80,7 +80,7 @@ def _c(text: str) -> str:
 
 
 _ONE_RUN = "in part of one run"
-_CLOCKS = {"model": "the model's clock", "device": "device clock", "host": "host clock"}
+_CLOCKS = {"model": "the model's clock", "device": "device clock", "host": "host clock", "batch": "batch clock"}
 _TOGETHER = {
     "both": "both ways",
     "one-path": "{flows} flows on one path",
