@@ -171,7 +171,7 @@ def test_what_cannot_begin_says_so(engine: Any, library: Library, room: int, sta
 def test_the_executor_calls_with_addresses_of_its_own_heap(
     engine: Any, library: Library, operation: str, by: int, name: str, signal: list[int]
 ) -> None:
-    wanted = flow(engine, by=by, operation=operation, scope="stream", repeats=2)
+    wanted = flow(engine, by=by, operation=operation, caller="stream", repeats=2)
     for rank in (0, 1):
         transfer = engine("nvshmem").OneSided(wanted, joined(engine, wanted, rank), rank, [])
         library.calls.clear()
@@ -182,18 +182,18 @@ def test_the_executor_calls_with_addresses_of_its_own_heap(
         assert (transfer.verified_bytes() > 0) == (rank == 1), "the destination has what arrived"
 
 
-@pytest.mark.parametrize(("scope", "threads"), [("block", 1024), ("warp", 32), ("thread", 1)])
+@pytest.mark.parametrize(("caller", "threads"), [("block", 1024), ("warp", 32), ("thread", 1)])
 def test_in_a_ping_pong_the_second_sends_back_what_arrived(
-    engine: Any, library: Library, scope: str, threads: int
+    engine: Any, library: Library, caller: str, threads: int
 ) -> None:
-    wanted = flow(engine, operation="put-signal", call="ping-pong", scope=scope, repeats=100)
+    wanted = flow(engine, operation="put-signal", call="ping-pong", caller=caller, repeats=100)
     for rank, origin in ((0, HEAP + 512), (1, HEAP + 768)):
         world = joined(engine, wanted, rank)
         launched: list[Any] = []
         world.kernels = lambda launched=launched: SimpleNamespace(call=lambda *said: launched.extend(said))
         transfer = engine("nvshmem").OneSided(wanted, world, rank, [])
         name, blocks, size, arguments = launched
-        assert (name, blocks, size) == (f"ping_pong_{scope}", 1, threads)
+        assert (name, blocks, size) == (f"ping_pong_{caller}", 1, threads)
         values = [one.value for one in arguments]
         assert values[:4] == [HEAP + 768, origin, 64, HEAP]
         assert values[5:] == [100, 1 - rank, 1 - rank], "repeats, partner, and whether it sends first"
@@ -202,7 +202,7 @@ def test_in_a_ping_pong_the_second_sends_back_what_arrived(
 
 
 def test_a_kernel_is_told_blocks_and_what_to_do(engine: Any, library: Library) -> None:
-    wanted = flow(engine, by=1, operation="get", scope="warp", blocks=7)
+    wanted = flow(engine, by=1, operation="get", caller="warp", blocks=7)
     world, launched = joined(engine, wanted, 1), []
     world.kernels = lambda: SimpleNamespace(call=lambda *said: launched.extend(said))
     engine("nvshmem").OneSided(wanted, world, 1, [])
@@ -213,7 +213,7 @@ def test_a_kernel_is_told_blocks_and_what_to_do(engine: Any, library: Library) -
 
 
 def test_data_without_their_signal_are_wrong(engine: Any, library: Library) -> None:
-    wanted = flow(engine, operation="put-signal", scope="stream")
+    wanted = flow(engine, operation="put-signal", caller="stream")
     transfer = engine("nvshmem").OneSided(wanted, joined(engine, wanted, 1), 1, [])
     transfer._signals = [Space(0, 1)]
     transfer._destination.compare = lambda seed, calls: None
@@ -228,14 +228,14 @@ def test_data_without_their_signal_are_wrong(engine: Any, library: Library) -> N
         (1, {"operation": "put"}, "set executor to source"),
         (0, {"operation": "get"}, "set executor to destination"),
         (0, {"call": "ping-pong"}, "by operation put-signal"),
-        (0, {"operation": "put-signal", "call": "ping-pong", "scope": "stream"}, "scope block, warp or thread"),
+        (0, {"operation": "put-signal", "call": "ping-pong", "caller": "stream"}, "caller block, warp or thread"),
     ],
 )
 def test_what_cannot_be_is_refused(engine: Any, library: Library, by: int, parameters: Json, reason: str) -> None:
     method, regime = engine("nvshmem").Nvshmem(None, world_of(engine)), engine("flow").Regime("device", "warm")
     with pytest.raises(engine("faults").ChildError, match=reason):
         method.check(flow(engine, by=by, **parameters), regime)
-    right = flow(engine, by=1, operation="get", scope="thread", form="graph", recorded=20)
+    right = flow(engine, by=1, operation="get", caller="thread", form="graph", recorded=20)
     assert method.check(right, regime) is None
 
 

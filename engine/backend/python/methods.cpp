@@ -41,9 +41,9 @@ constexpr Parameter symmetric_in_place =
 constexpr Parameter nvshmem_in_place = word("in_place", "no|yes", "all-reduce alone supports yes");
 constexpr Parameter operation = word("operation", "put|get|put-signal",
                                      "the source puts, with or without a signal; the destination gets");
-constexpr Parameter scope = word("scope", "block|warp|thread|stream",
-                                 "each block, warp or thread of a kernel calls for its share, with quiet; "
-                                 "stream: the host calls");
+constexpr Parameter caller = word("caller", "block|warp|thread|stream",
+                                  "each block, warp or thread of a kernel calls for its share, with quiet; "
+                                  "stream: the host calls");
 constexpr Parameter blocks = integer("blocks", "blocks of a kernel, of 1024 threads each", 1, 1024, 32);
 constexpr Parameter repeats = integer("repeats", "operations or round trips in one call", 1, 1000, 1);
 constexpr Parameter one_sided_call =
@@ -178,7 +178,7 @@ Method put_or_get(const std::shared_ptr<PythonContext>& context) {
   return row(
       context,
       {"nvshmem", "puts and gets of NVIDIA's NVSHMEM between two processes", Quantity::bandwidth, traits},
-      "nvshmem", by_executor, {operation, scope, blocks, repeats, one_sided_call, device_form, recorded});
+      "nvshmem", by_executor, {operation, caller, blocks, repeats, one_sided_call, device_form, recorded});
 }
 
 PythonTransfer& transfer_of(const Lane& lane) { return dynamic_cast<PythonTransfer&>(*lane.transfer); }

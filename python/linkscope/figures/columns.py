@@ -98,7 +98,7 @@ ASKED = frozenset(
     (
         *("collective", "type", "in_place", "operation", "region", "in", "stride", "chunk", "fill", "addresses"),
         *("scope", "access", "touch", "order", "hops", "locality", "until", "node", "nodes", "what", "work_us"),
-        *("ordering", "to", "window", "recorded", "graph", "count", "scatter", "misaligned", "arrival"),
+        *("ordering", "to", "window", "recorded", "repeats", "graph", "count", "scatter", "misaligned", "arrival"),
     )
 )
 """Parameters that say what is to be done. All others say how, and are the user's to choose."""

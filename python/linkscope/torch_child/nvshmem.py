@@ -26,8 +26,8 @@ Tensor = Any
 Json = dict[str, Any]
 
 _GROUP = {"block": THREADS, "warp": 32, "thread": 1}
-"""Threads that carry a call out together, by scope."""
-_SCOPES = (*_GROUP, "stream")
+"""Threads that carry a call out together, by caller."""
+_CALLERS = (*_GROUP, "stream")
 _ON_STREAM = {"put": ("putmem", "ppzip"), "get": ("getmem", "ppzip"), "put-signal": ("putmem_signal", "ppzpuiip")}
 _SET = 9  # NVSHMEM_SIGNAL_SET
 _SUMS = {"float32": "float", "float16": "half", "bfloat16": "bfloat16", "int32": "int32"}
@@ -39,7 +39,7 @@ class OneSided(Transfer):
 
     def __init__(self, flow: Flow, world: World, rank: int, remarks: list[str]) -> None:
         self._world, self._remarks, self._flow = world, remarks, flow
-        self._answered, self._scope = _answered(flow), flow.parameters.get("scope", "block")
+        self._answered, self._caller = _answered(flow), flow.parameters.get("caller", "block")
         self._repeats = flow.number("repeats", 1, 1000, 1)
         self.operations = self._repeats * (2 if self._answered else 1)
         own, self._partner = flow.own_end(rank), 1 - flow.ranks.index(rank)
@@ -49,18 +49,18 @@ class OneSided(Transfer):
         self._to = self._destination.pieces[0].data_ptr()
         returns = self._answered and not self._sends
         self._from = self._to if returns else self._source.pieces[0].data_ptr()
-        work = self._on_stream() if self._scope == "stream" else self._by_kernel()  # both fail where one does
+        work = self._on_stream() if self._caller == "stream" else self._by_kernel()  # both fail where one does
         self._work: Callable[[], Any] = work if self._calls else self._signals[-1:].zero_  # no graph of nothing
 
     def _by_kernel(self) -> Callable[[], None]:
         kind, blocks, threads = KINDS.index(_operation(self._flow)), _blocks(self._flow), THREADS
         if self._answered:
-            kind, blocks, threads = int(self._sends), 1, _GROUP[self._scope]
+            kind, blocks, threads = int(self._sends), 1, _GROUP[self._caller]
         words = self._signals.data_ptr(), self._signals[-1:].data_ptr()
         pointers = (ctypes.c_void_p(address) for address in words)
         numbers = (ctypes.c_int(number) for number in (self._repeats, self._partner, kind))
         moved = ctypes.c_void_p(self._to), ctypes.c_void_p(self._from), ctypes.c_size_t(self._flow.bytes)
-        name = f"{'ping_pong' if self._answered else 'move'}_{self._scope}"
+        name = f"{'ping_pong' if self._answered else 'move'}_{self._caller}"
         launch = self._world.kernels().call(name, blocks, threads, (*moved, *pointers, *numbers))
         return lambda: launch(self._world.stream())
 
@@ -95,7 +95,7 @@ class OneSided(Transfer):
 
     def finish(self) -> None:
         """As Transfer.finish: kernels have it in every operation."""
-        if self._calls and self._scope == "stream":
+        if self._calls and self._caller == "stream":
             self._world.bind("nvshmemx_quiet_on_stream", "p", None)(self._world.stream())
 
     def settle(self) -> None:
@@ -134,8 +134,8 @@ class Nvshmem(Method):
         caller = flow.destination if operation == "get" else flow.source
         if (flow.rank, flow.executor) != (caller.rank, caller.device):
             raise unsupported(f"{operation} is called by the {name}: set executor to {name}")
-        if _answered(flow) and (operation != "put-signal" or flow.word("scope", _SCOPES, "block") == "stream"):
-            raise unsupported("ping-pong goes by operation put-signal, with scope block, warp or thread")
+        if _answered(flow) and (operation != "put-signal" or flow.word("caller", _CALLERS, "block") == "stream"):
+            raise unsupported("ping-pong goes by operation put-signal, with caller block, warp or thread")
         if flow.bytes == 0 or regime.cache == "flushed":
             raise unsupported("nvshmem moves one byte or more, warm or rotated")
         recorded.recorded_calls(flow)

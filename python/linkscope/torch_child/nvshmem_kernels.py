@@ -33,7 +33,7 @@ _SOURCE = r"""
       if (kind == 0) put(to + first, from + first, count, pe);                                                      \
       if (kind == 1) get(to + first, from + first, count, pe);                                                      \
       if (kind == 2) put_signal(to + first, from + first, count, signals + (group), 1, NVSHMEM_SIGNAL_SET, pe);     \
-      if (kind != 1 && (leader)) nvshmem_quiet();                                                                   \
+      if (leader) nvshmem_quiet();                                                                                \
       meet;                                                                                                         \
       asm volatile("" ::: "memory");                                                                                \
     }                                                                                                               \
