@@ -181,10 +181,10 @@ def test_what_a_user_chose_otherwise_is_no_fault() -> None:
     row = known_row()
     environment = changed(row, 0.2, environment={"NCCL_ALGO": "tree"})
     pinned = changed(row, 0.2, **members(row, memory="pinned"))
-    half = changed(
-        row, 0.2, flows=[{**row.case["flows"][0], "parameters": {"collective": "all-reduce", "type": "float16"}}]
-    )
-    assert [collectives(of(one)) for one in (environment, pinned, half)] == [0, 0, 0]
+    assert [collectives(of(one)) for one in (environment, pinned)] == [0, 0]
+    for setting in ({"type": "float16"}, {"registered": "window"}, {"ctas": 4}, {"policy": "zero"}):
+        flow = {**row.case["flows"][0], "parameters": {"collective": "all-reduce", **setting}}
+        assert collectives(of(changed(row, 0.2, flows=[flow]))) == 0, setting
 
 
 def test_what_no_node_has_is_not_checked() -> None:

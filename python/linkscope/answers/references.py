@@ -38,6 +38,7 @@ SENT_SHARE, SENT_TOLERANCE = 0.9, 0.3
 LEAST_GBPS = 1e-3
 """Line rate below which a topology says nothing."""
 _ON_GPUS = ("gpu-large", "gpu", "flag")
+_SETTINGS_OF_NCCL = r"\b(registered=window|policy=[ez]|ctas=[1-9]|misaligned=[1-9]|algorithm=)"
 SCHEMA: dict[str, Any] = {
     "key": polars.UInt32,
     **dict.fromkeys(("kind", "link", "known_source"), polars.String),
@@ -231,7 +232,8 @@ def _collectives(run: Run, frame: polars.DataFrame) -> Iterator[Line]:
     plain = frame.filter(
         polars.col("figure") == "bus",
         ~polars.col("modelled"),
-        (polars.col("load") == "once") & (polars.col("environment") == ""),
+        (polars.col("load") == "once") & (polars.col("environment") == "") & (polars.col("flows") == 1),
+        ~polars.col("parameters").str.contains(_SETTINGS_OF_NCCL),
         ~polars.col("parameters").str.contains(r"\btype=") | polars.col("parameters").str.contains(r"\btype=float32\b"),
     )
     columns = ("key", "id", "members", "method", "collective", "bytes", "notes", "value", "origin")
