@@ -14,10 +14,11 @@ namespace linkscope::gpu {
 namespace {
 
 enum class Setup { pin, allocate, first_use };
-constexpr Parameter setup_parameter = word(
-    "setup", "register|allocate|first-use",
-    "register: page-lock the host memory, copy, undo it; allocate: allocate the destination, copy, free it; "
-    "first-use: the first copy after a registration, which is not timed");
+constexpr Parameter setup_parameter =
+    word("setup", "register|allocate|first-use",
+         "register: page-lock the host memory, copy, undo it; allocate: allocate the destination, copy, free "
+         "it and "
+         "wait; first-use: the first copy after a registration, which is not timed");
 
 Setup setup_of(const Flow& flow) { return flow.parameters.choice<Setup>(setup_parameter); }
 
@@ -112,7 +113,9 @@ class SetupTransfer final : public CallTransfer {
     if (status == gpuSuccess) status = copy(to, fresh);
     saving_ += steady_seconds() - arrived;
     const gpuError_t freed = calls_->give_back(fresh, request_);
-    return status == gpuSuccess ? freed : status;
+    const gpuError_t settled = gpuStreamSynchronize(stream());  // a pool gives memory back to the device now
+    if (status == gpuSuccess) status = freed;
+    return status == gpuSuccess ? settled : status;
   }
 
   [[nodiscard]] std::optional<Mismatch> find_wrong(std::uint64_t seed) const override {
