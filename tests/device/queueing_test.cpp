@@ -105,11 +105,11 @@ TEST_F(Queueing, WhatCannotBeSoIsRefused) {
 
 TEST_F(Queueing, MatrixProductsAreRight) {
   using Asked = std::map<std::string, std::string>;
-  for (const Asked& asked : {Asked{{"size", "256"}},
+  for (const Asked& asked : {Asked{{"n", "256"}},
                              {{"m", "96"}, {"n", "80"}, {"k", "4096"}},
-                             {{"size", "1024"}, {"sms", "16"}},
-                             {{"size", "512"}, {"graph", "3"}},
-                             {{"size", "512"}, {"priority", "high"}}}) {
+                             {{"n", "1024"}, {"sms", "16"}},
+                             {{"n", "512"}, {"graph", "3"}},
+                             {{"n", "512"}, {"priority", "high"}}}) {
     const Flow wanted = flow("matrix-product", nullptr, nullptr, 1, asked);
     if (const std::string reason = refusal(wanted); !reason.empty()) GTEST_SKIP() << reason;
     const Prepared prepared = prepare(wanted);

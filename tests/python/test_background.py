@@ -148,7 +148,7 @@ ALL_REDUCE: Json = {
     **{"collective": "all-reduce", "members": GPU, "pattern": "all", "method": "xccl-collective", "clock": "device"},
     **dict.fromkeys(("source", "destination", "executor")),
 }
-PRODUCT: Json = {"beside": "members", "method": "matrix-product", "executor": "source", "parameters": {"size": 512}}
+PRODUCT: Json = {"beside": "members", "method": "matrix-product", "executor": "source", "parameters": {"n": 512}}
 
 
 def members_row(**more: Any) -> Suite:

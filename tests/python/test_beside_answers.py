@@ -17,7 +17,7 @@ SMALL = flow("numa:0", "gpu:0", 4096, executor="gpu:0", parameters={"arrival": 1
 LARGE = flow("numa:0", "gpu:0", 128 * MIB, executor="gpu:0")
 PIECES = {**LARGE, "parameters": {"piece": MIB, "between": "kernel"}, "role": "background"}
 COPY = flow("gpu:0", "gpu:1", 64 * MIB)
-PRODUCT: Json = {"method": "matrix-product", "executor": "gpu:0", "bytes": 1, "parameters": {"size": 4096, "sms": 112}}
+PRODUCT: Json = {"method": "matrix-product", "executor": "gpu:0", "bytes": 1, "parameters": {"n": 4096, "sms": 112}}
 
 
 def asked(question: str, rows: list[Row]) -> Answer:

@@ -97,7 +97,7 @@ SERIES = ("likeness", "way", "memories", "path")
 ASKED = frozenset(
     (
         *("collective", "type", "in_place", "operation", "region", "in", "stride", "chunk", "fill", "addresses"),
-        *("scope", "access", "touch", "order", "hops", "locality", "until", "node", "nodes", "what", "work_us"),
+        *("scope", "access", "touch", "order", "hops", "locality", "until", "node", "nodes", "what", "work_us", "m", "n", "k"),
         *("ordering", "to", "window", "recorded", "repeats", "graph", "count", "scatter", "misaligned", "arrival"),
     )
 )
