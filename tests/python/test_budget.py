@@ -5,8 +5,10 @@ from __future__ import annotations
 import json
 import re
 import time
+from collections.abc import Iterable, Sequence
 from itertools import pairwise
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -16,8 +18,13 @@ from linkscope.cli.dry_run import plan
 from linkscope.cli.progress import extent
 from linkscope.launch import costs
 from linkscope.launch.job import Request, prepare
+from linkscope.launch.run import RunUnderWay
+from linkscope.launch.scheduler import JobScheduler
+from linkscope.launch.worker import InterruptedRunError
 from linkscope.messages.finding import Facts
 from linkscope.plan.budget import Costs, fit, least_s
+from linkscope.plan.case_groups import CaseGroup
+from linkscope.plan.planned_case import PlannedCase
 from linkscope.results.run_file import RunFile
 
 __all__ = ["bench"]
@@ -225,3 +232,47 @@ def test_one_long_case_keeps_no_others_out() -> None:
     known = Costs({**{case["id"]: 0.3 for case in cases}, cases[-1]["id"]: 4.0}, {}, {1: 0.1})
     _, out = fit(cases, 4.2, 3, known)
     assert out == {cases[-1]["id"]}
+
+
+def test_groups_of_processes_share_a_budget_and_what_one_leaves_comes_last(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A case takes ten times what was expected; a group that comes after it is measured all the same."""
+    now = [0.0]
+    monkeypatch.setattr("time.monotonic", lambda: now[0])
+    cases = {name: PlannedCase({"id": name, "flows": []}) for name in ("slow", "later", "other")}
+    known = SimpleNamespace(times=lambda crowd: SimpleNamespace(starts_s=lambda cases: 0.0))
+    job: Any = SimpleNamespace(
+        deadline=100.0,
+        request=SimpleNamespace(sustained=None),
+        options=SimpleNamespace(costs=known),
+        crowd=1.0,
+        visit_s=lambda case: 5.0,
+        plan=lambda cases, tuned: cases,
+    )
+    ran: list[str] = []
+
+    class Scheduler(JobScheduler):
+        def groups(self, cases: Iterable[PlannedCase]) -> list[CaseGroup]:
+            parts = [tuple(one for one in cases if (one.id == "other") == python) for python in (False, True)]
+            return [CaseGroup((), 1, None, part) for part in parts if part]
+
+        def obstacle(self, group: CaseGroup) -> None:
+            pass
+
+        def supervisor(self, group: CaseGroup) -> Any:
+            return SimpleNamespace(run=run)
+
+    def run(plan: Sequence[PlannedCase], watch: Any) -> None:
+        for case in plan:
+            if watch.interrupted():
+                raise InterruptedRunError
+            ran.append(case.id)
+            now[0] += 80.0 if case.id == "slow" else 1.0
+
+    rounds: Any = SimpleNamespace(tuned=lambda cases: {}, lacks_all=lambda case: case.id not in ran)
+    listener: Any = SimpleNamespace(on_start=None, on_note=None)
+    scheduler = Scheduler(job, None, lambda record: None, lambda note: None)
+    monkeypatch.setattr("linkscope.launch.run.parts", lambda job, group: [group])
+    writer: Any = SimpleNamespace()
+    under_way = RunUnderWay(job, rounds, writer, listener, scheduler)
+    under_way.visit(0, list(cases.values()), lambda: False)
+    assert ran == ["slow", "other", "later"]

@@ -197,8 +197,7 @@ def _complete(
 
 _LOOK_S = 10.0
 """Between two readings of the machine's state: what comes and goes shows, and reading costs less than 1%."""
-_SILENT_S = 10.0
-_SILENT_TIMES = 5.0
+_SILENT_S, _SILENT_TIMES = 10.0, 5.0
 """A case that was under way for so long, and so many times as long as it should take, hangs: less is a slow set-up."""
 
 
@@ -222,25 +221,32 @@ class RunUnderWay:
         """Has every case measured once, in processes started for it. Raises InterruptedRunError."""
         if number:
             self._look(_LOOK_S)
-        for case in cases:
-            if case.skip is not None:
-                self._skip(number, case, case.skip)
+        for case in (one for one in cases if one.skip is not None):
+            self._skip(number, case, str(case.skip))
 
-        def over() -> bool:
-            return stopped() or time.monotonic() > self.job.deadline
+        def over(end: float) -> bool:
+            return stopped() or time.monotonic() > end
 
-        for group in self.scheduler.groups([case for case in cases if case.skip is None]):
-            obstacle = self.scheduler.obstacle(group)
-            if obstacle is None:
+        groups, cut = self.scheduler.groups([case for case in cases if case.skip is None]), False
+        for turn, group in enumerate(groups):
+            if (obstacle := self.scheduler.obstacle(group)) is not None:
+                for case in group.cases:
+                    self._skip(number, case, obstacle)
+                continue
+            end = self.job.deadline if number else self.scheduler.end_of_turn(groups[turn:])
+            try:
                 for place, part in enumerate(parts(self.job, group)):
                     if place:
                         self._look(OF_LOAD_S)
-                    self._carry_out(number, part, self.rounds.tuned(group.cases), over)
-                if group.kind == "inside":  # ranks that others started come once
-                    self.rounds.settle(group.cases)
-                continue
-            for case in group.cases:
-                self._skip(number, case, obstacle)
+                    self._carry_out(number, part, self.rounds.tuned(group.cases), partial(over, end))
+            except InterruptedRunError:
+                if over(self.job.deadline):
+                    raise
+                cut = True  # what is left comes once the other groups had their turn
+            if group.kind == "inside":  # ranks that others started come once
+                self.rounds.settle(group.cases)
+        if cut:
+            self.visit(number, [case for case in cases if self.rounds.lacks_all(case)], stopped)
 
     def _carry_out(self, number: int, group: CaseGroup, tuned: Json, over: Callable[[], bool]) -> None:
         """Has the cases of a group measured in processes that are started for them. Raises InterruptedRunError."""
@@ -262,9 +268,8 @@ class RunUnderWay:
     def leave_out_rest(self) -> None:
         """Says of every case without a row that the budget was used up before it."""
         budget = with_unit(str(self.job.request.budget))
-        begun = dict(self.under_way)
         for case in (one for one in self.rounds.cases if self.rounds.lacks_all(one)):
-            silent_s = time.monotonic() - begun.get(case.id, math.inf)
+            silent_s = time.monotonic() - dict(self.under_way).get(case.id, math.inf)
             if silent_s > _SILENT_S + _SILENT_TIMES * self.job.visit_s(case) * self.job.crowd:
                 reason = f"no sign of life for {silent_s:.0f} s when the budget of {budget} ended"
                 self._take(0, outcome(case.case, "failed", reason, self.job.backend, silent_s))

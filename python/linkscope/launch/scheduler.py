@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 import os
 import platform
+import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import cached_property, partial
@@ -60,6 +62,16 @@ class JobScheduler:
         """
         groups = case_groups(cases, lambda case: self.job.request.launching.kind_for(case, os.environ, self.leader))
         return sorted(groups, key=lambda group: not (self.leader and group.processes == self.leader.place.size))
+
+    def end_of_turn(self, groups: Sequence[CaseGroup]) -> float:
+        """Return when the first of ``groups`` must let the others have their share of a budget (monotonic clock)."""
+        job = self.job
+        if math.isinf(job.deadline) or job.request.sustained or len(groups) == 1 or groups[0].kind == "inside":
+            return job.deadline
+        costs, cases = job.options.costs.times(job.crowd), [group.cases for group in groups]
+        wanted = [costs.starts_s([one.case for one in own]) + sum(map(job.visit_s, own)) for own in cases]
+        now = time.monotonic()
+        return now + (job.deadline - now) * wanted[0] / max(sum(wanted), 1e-9)
 
     def obstacle(self, group: CaseGroup) -> str | None:
         """Return why nothing can carry the group out; its cases are skipped then. Raises LinkscopeError where the user
