@@ -253,7 +253,9 @@ def test_a_sum_that_is_wrong_at_one_rank_names_it(
     assert list(multi_run.statuses.values()) == ["ok", "failed", "ok"]
     ((wrong, reason),) = multi_run.reasons.items()
     assert wrong.endswith("/8KiB")
-    assert reason == f"rank {rank} (host {HOST}): all-reduce: byte 8188 of member {rank} on numa:0 is wrong [wrong-data]"
+    assert (
+        reason == f"rank {rank} (host {HOST}): all-reduce: byte 8188 of member {rank} on numa:0 is wrong [wrong-data]"
+    )
     assert len(multi_run.groups) == 1
 
 

@@ -162,7 +162,7 @@ def test_beside_a_collective_each_member_has_a_flow_that_is_measured_as_well() -
     flows = planned[0].case["flows"]
     assert [flow.get("role") for flow in flows] == [None, "alongside", "alongside"]
     assert [flow["executor"] for flow in flows] == ["gpu:0", "gpu:0", "gpu:1"]
-    assert all("source" not in flow and flow["parameters"] == {"size": 512} for flow in flows[1:])
+    assert all("source" not in flow and flow["parameters"] == {"n": 512} for flow in flows[1:])
 
 
 @pytest.mark.parametrize("field", ["background", "alongside"])

@@ -144,7 +144,15 @@ NAMED = {
     "figures/columns.py": {"registered"},  # a parameter
     "figures/kinds.py": {"ping-pong"},
     "answers/check.py": {"pinned"},  # classes of noise
-    "answers/fingerprints.py": {"managed", "mpi", "nixl", "nvshmem", "pageable", "pinned", "xccl"},  # what other tools print
+    "answers/fingerprints.py": {
+        "managed",
+        "mpi",
+        "nixl",
+        "nvshmem",
+        "pageable",
+        "pinned",
+        "xccl",
+    },  # what other tools print
     "answers/not_checked.py": {"pageable"},
     "answers/references.py": {"pinned"},
     "answers/shared_words.py": {"registered"},  # a parameter

@@ -378,7 +378,7 @@ def _names(ways: Sequence[Way]) -> tuple[list[str], tuple[str, ...]]:
             if word and ((name == _FORM and len(forms) > 1) or any(other.get(name) != word for other in alike))
         ]
         unusual = way.memory != _USUAL and all(word.startswith(_FORM) for word in told)
-        needed = unusual or ">" in way.memory or way.method in apart
+        needed = way.workload or unusual or ">" in way.memory or way.method in apart
         memory = [_memory(way.memory, kinds)] if len(kinds) > 1 and needed else []
         names.append(_of_workload(way, told, memory) if way.workload else " ".join([way.method, *told, *memory]))
     in_place = [f"{_IN_PLACE}=yes"] if all(_IN_PLACE in way.attributes for way in ways) else []

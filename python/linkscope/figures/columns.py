@@ -97,8 +97,22 @@ SERIES = ("likeness", "way", "memories", "path")
 ASKED = frozenset(
     (
         *("collective", "type", "in_place", "operation", "region", "in", "stride", "chunk", "fill", "addresses"),
-        *("scope", "access", "touch", "order", "hops", "locality", "until", "node", "nodes", "what", "work_us", "m", "n", "k"),
-        *("ordering", "to", "window", "recorded", "repeats", "graph", "count", "scatter", "misaligned", "arrival"),
+        *("scope", "access", "touch", "order", "hops", "locality", "until", "node", "nodes", "what", "work_us"),
+        *(
+            "m",
+            "n",
+            "k",
+            "ordering",
+            "to",
+            "window",
+            "recorded",
+            "repeats",
+            "graph",
+            "count",
+            "scatter",
+            "misaligned",
+            "arrival",
+        ),
     )
 )
 """Parameters that say what is to be done. All others say how, and are the user's to choose."""
