@@ -17,8 +17,8 @@ namespace {
 
 constexpr std::int64_t longest_side = 32768;  // sums of so many products are exact in float32
 constexpr Parameter n_parameter = integer("n", "columns of B and C", 16, longest_side, 4096);
-constexpr Parameter m_parameter = integer("m", "rows of A and C, n unless set", 16, longest_side);
-constexpr Parameter k_parameter = integer("k", "columns of A and rows of B, n unless set", 16, longest_side);
+constexpr Parameter m_parameter = integer("m", "rows of A and C; n unless set", 16, longest_side);
+constexpr Parameter k_parameter = integer("k", "columns of A and rows of B; n unless set", 16, longest_side);
 constexpr Parameter sms_parameter =
     integer("sms", "multiprocessors that the library lays its kernel out for; 0: all", 0, 1024, 0);
 
@@ -38,7 +38,7 @@ struct ProductShape {
     const auto side = [&](const Parameter& parameter) {
       return static_cast<std::uint64_t>(flow.parameters.given_number(parameter).value_or(n));
     };
-    return {side(m_parameter), static_cast<std::uint64_t>(n), side(k_parameter)};
+    return {side(m_parameter), side(n_parameter), side(k_parameter)};
   }
   [[nodiscard]] std::uint64_t factors() const { return m * k + k * n; }
   [[nodiscard]] std::uint64_t products() const { return m * n; }
@@ -189,7 +189,7 @@ Method matrix_product(const std::shared_ptr<GpuContext>& context, std::vector<st
       context,
       {"matrix-product", "multiplies matrices by cuBLAS: what computes beside communication",
        Quantity::latency},
-      {m_parameter, n_parameter, k_parameter, sms_parameter},
+      {n_parameter, m_parameter, k_parameter, sms_parameter},
       [library](const GpuContext& gpus, const Flow& flow) {
         if (const Support call = is_call(gpus, flow); !call) return call;
         const std::string& problem = library->problem();

@@ -54,7 +54,10 @@ def _line(run: Run, single: AloneRates, line: Json) -> Iterator[Json]:
     yield {
         **{name: line[name] for name in (*by.DESCRIBED, "path", "bytes", "beside")},
         "heading": named("queueing", "behind").format(
-            named("movement", line["movement"]), line["method"], named("movement", line["beside"]), flow["method"]
+            named("movement", line["movement"]),
+            line["method"],
+            named("movement", line["beside"].removesuffix("/against")),
+            flow["method"],
         ),
         **{"priority": flows[0]["parameters"].get("priority", "normal"), "large": flow["method"]},
         **{"piece": asked.get("piece") or None, "separator": asked.get("between")},
@@ -97,7 +100,7 @@ answer = Inquiry(
     group="heading",
     order=lambda frame: frame.sort(
         *("movement", "beside", "method", "large", "bytes", "separator", "piece", "priority"),
-        descending=[False] * 6 + [True] * 2,
+        descending=[True, True, False, False, False, False, True, True],
         nulls_last=False,
         maintain_order=True,
     ),
