@@ -171,3 +171,8 @@ def test_two_ends_have_no_members_and_a_collective_has_no_ends(field: str) -> No
         expanded({**PEER, field: [PRODUCT]})
     with pytest.raises(LinkscopeError, match="of a collective there are only members"):
         members_row(**{field: [{**PRODUCT, "beside": "same"}]})
+
+
+def test_no_parameter_has_the_name_of_an_axis() -> None:
+    with pytest.raises(LinkscopeError, match="parameters: size is an axis"):
+        expanded({**PEER, "parameters": {"size": 512}})

@@ -57,6 +57,8 @@ _DISTINCT = frozenset(
     }
 )
 """Lists whose values differ."""
+_AXES = frozenset({"size", "clock", "cache", "flows", "method", "executor", "collective", "processes", "environment"})
+"""Axes of every row, beside which parameters are axes (plan/axes.py)."""
 _BESIDE = ("background", "alongside")
 """Fields of a row with flows beside its own, and their roles."""
 _SHARED = ("point_budget_s",)
@@ -232,6 +234,8 @@ def _contradiction(row: SuiteRow, data: Json) -> str | None:
     names = [variant.name for variant in row.variants]
     for text in (one for value in row.parameters.values() for one in listed(value) if ":" in str(one)):
         parse_counts(str(text), MOST_FLOWS)  # raises where it is no range
+    if taken := _AXES & row.parameters.keys():
+        return f"parameters: {min(taken)} is an axis of every test: no parameter can have that name"
     if row.pattern not in PATTERNS:
         return str(unknown("pattern", row.pattern, PATTERNS, "linkscope list patterns"))
     barrier = row.collectives == ("barrier",)
