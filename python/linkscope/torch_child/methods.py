@@ -7,8 +7,8 @@ from linkscope.torch_child.flashinfer_all_reduce import FlashInferAllReduce
 from linkscope.torch_child.groups import Groups
 from linkscope.torch_child.messages import TorchMpi, TorchSend
 from linkscope.torch_child.method import Method
-from linkscope.torch_child.nixl import Nixl
 from linkscope.torch_child.mscclpp_all_reduce import MscclppAllReduce
+from linkscope.torch_child.nixl import Nixl
 from linkscope.torch_child.nvshmem import Nvshmem, NvshmemCollective
 from linkscope.torch_child.nvshmem_world import World
 from linkscope.torch_child.symmetric_memory import TorchSymmMem

@@ -45,7 +45,7 @@ std::uint64_t commands_of(const Flow& flow) {
 
 /// Whether a synchronous call may come back before the bytes are there. The vendors' manuals say that it may within and
 /// between GPUs, and out of pageable memory, which the driver stages. They say nothing about managed memory.
-bool returns_early(const Flow& flow) {
+bool may_return_early(const Flow& flow) {
   const auto on_gpu = [](const Endpoint& end) { return end.device.kind == DeviceKind::gpu; };
   const bool managed = flow.source->traits.migrates || flow.destination->traits.migrates;
   const bool staged = flow.source->traits.system_pages;
@@ -65,7 +65,7 @@ class EngineTransfer final : public GpuTransfer {
         api_(flow.parameters.choice<CopyApi>(copy_api)),
         piece_(piece_of(flow)),
         between_(flow.parameters.choice<Between>(between_pieces)),
-        settles_(returns_early(flow)),
+        settles_(may_return_early(flow)),
         enqueueing_(call_ == CopyCall::sync ? Enqueue::blocks : enqueueing_of_copy(flow)),
         path_(open_copy_path(*context_, flow)) {
     set_check(std::make_unique<CopyCheck>(arenas.source, arenas.destination, flow.bytes, arenas.rotation));
