@@ -31,7 +31,7 @@ Chain = Sequence[tuple[Pick, Ways]]
 @dataclass(frozen=True)
 class AtSize:
     """What a default picks for so many bytes. ``extra``: what it costs more than ``fastest``, the best of all measured
-    ways, 0 where it ties; ``own``: the same against the best of the framework's own kernels."""
+    ways, 0 where it ties; ``own``: the same against what it would pick by the best limits."""
 
     size: int
     way: str
@@ -72,7 +72,8 @@ class Default:
             way = self._way(next(ways for pick, ways in self.chain if pick.last is None or size <= pick.last), size)
             if way is not None:
                 fastest, cost = best(costs)[0], costs[way]
-                own = best({name: costs[name] for _, ways in self.chain if (name := self._way(ways, size))})[0]
+                chain, sizes, cuts = self._kernels
+                own = self._way(chain[bisect(cuts, sizes.index(size))][1], size) or way
                 extras = [_extra(cost, costs[name]) for name in (fastest, own)]
                 found.append(AtSize(int(size), way, cost, fastest, costs[fastest], extras[0], min(extras)))
         return found
@@ -80,14 +81,7 @@ class Default:
     @cached_property
     def limits(self) -> tuple[KernelLimit, ...]:
         """Return the limit of each measured kernel but the last; the default's where no other one gains."""
-        chain: list[tuple[Pick, Ways]] = []
-        for pick, ways in self.chain:
-            if chain and chain[-1][1] == ways:  # one way stands for both kernels
-                before = chain.pop()[0]
-                pick = pick if pick.last is None else replace(pick, last=max(pick.last, before.last or 0))
-            chain += [(pick, ways)] if ways else []
-        sizes = [size for size in self.choice.sizes if any(self._way(ways, size) for _, ways in chain)]
-        cuts = self._cuts([ways for _, ways in chain], sizes)
+        chain, sizes, cuts = self._kernels
         gains = any(one.own for one in self.sizes)
         return tuple(
             KernelLimit(
@@ -95,6 +89,18 @@ class Default:
             )
             for i, (pick, ways) in enumerate(chain[:-1])
         )
+
+    @cached_property
+    def _kernels(self) -> tuple[Chain, list[float], tuple[int, ...]]:
+        """Return the measured kernels, each once, the sizes that any has, and before which each but the last ends."""
+        chain: list[tuple[Pick, Ways]] = []
+        for pick, ways in self.chain:
+            if chain and chain[-1][1] == ways:  # one way stands for both kernels
+                before = chain.pop()[0]
+                pick = pick if pick.last is None else replace(pick, last=max(pick.last, before.last or 0))
+            chain += [(pick, ways)] if ways else []
+        sizes = [size for size in self.choice.sizes if any(self._way(ways, size) for _, ways in chain)]
+        return chain, sizes, self._cuts([ways for _, ways in chain], sizes)
 
     def _cuts(self, chain: Sequence[Ways], sizes: Sequence[float]) -> tuple[int, ...]:
         """Return before which of ``sizes`` each kernel but the last ends, for the least product of times."""
