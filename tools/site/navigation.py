@@ -11,6 +11,7 @@ FIRST = ("index.md", "install.md", "guide.md", "it-got-slower.md", "from-other-t
 SECTIONS: Mapping[str, tuple[str, ...]] = {
     "Tasks": (
         "processes.md",
+        "implementations.md",
         "fleet.md",
         "applications.md",
         "tuner-files.md",
