@@ -153,15 +153,12 @@ Method nixl(const std::shared_ptr<PythonContext>& context) {
   constexpr Parameter pieces = integer("count", "pieces of one transfer", 1, 131072, 1);
   constexpr Parameter shuffled =
       word("scatter", "no|yes", "yes: pieces are listed in shuffled order, each goes to the like place");
-  constexpr Parts by_driver = [](const Flow& flow) {
-    return message_parts(flow, false, flow.rank == flow.source->rank ? Side::source : Side::destination);
-  };
   return row(context,
              {"nixl",
               "lists of pieces between two processes by NVIDIA's NIXL over UCX, pushed or pulled",
               Quantity::bandwidth,
               {.by_python = true, .fill_gbps = 1}},
-             "distributed", by_driver, {pieces, shuffled});
+             "distributed", by_executor, {pieces, shuffled});
 }
 
 /// A collective by kernels on one another's GPU memory, which the child maps.
