@@ -45,7 +45,8 @@ constexpr Parameter caller = word("caller", "block|warp|thread|stream",
                                   "each block, warp or thread of a kernel calls for its share, with quiet; "
                                   "stream: the host calls");
 constexpr Parameter blocks = integer("blocks", "blocks of a kernel, of 1024 threads each", 1, 1024, 32);
-constexpr Parameter repeats = integer("repeats", "operations or round trips in one call", 1, 1000, 1);
+constexpr Parameter repeats_parameter =
+    integer("repeats", "operations or round trips in one call", 1, 1000, 1);
 constexpr Parameter one_sided_call =
     word("call", "transfer|ping-pong",
          "ping-pong: put-signal there and back by one block, warp or thread, given as the time of one way");
@@ -175,7 +176,8 @@ Method put_or_get(const std::shared_ptr<PythonContext>& context) {
   return row(
       context,
       {"nvshmem", "puts and gets of NVIDIA's NVSHMEM between two processes", Quantity::bandwidth, traits},
-      "nvshmem", by_executor, {operation, caller, blocks, repeats, one_sided_call, device_form, recorded});
+      "nvshmem", by_executor,
+      {operation, caller, blocks, repeats_parameter, one_sided_call, device_form, recorded});
 }
 
 PythonTransfer& transfer_of(const Lane& lane) { return dynamic_cast<PythonTransfer&>(*lane.transfer); }

@@ -74,8 +74,8 @@ Registration::~Registration() {
       (how_ == Registered::yes ? api.comm_deregister : api.comm_window_deregister)(comm_, handle_));
 }
 
-GroupCalls::GroupCalls(std::shared_ptr<XcclContext> context, const CallOptions& form, CallsOfGpu grouping)
-    : context_(std::move(context)), form_(form), grouping_(grouping) {}
+GroupCalls::GroupCalls(std::shared_ptr<XcclContext> context, CallOptions form, CallsOfGpu grouping)
+    : context_(std::move(context)), form_(std::move(form)), grouping_(grouping) {}
 
 /// A case fails in every process, but not every process sees the communicator broken: all give it up.
 GroupCalls::~GroupCalls() {

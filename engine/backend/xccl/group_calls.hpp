@@ -118,7 +118,7 @@ enum class Expected { anything, symmetric_kernel, copy_engines };
 /// has members, then transfers are armed.
 class GroupCalls final : public gpu::MultiGpuWork {
  public:
-  GroupCalls(std::shared_ptr<XcclContext> context, const CallOptions& form, CallsOfGpu grouping);
+  GroupCalls(std::shared_ptr<XcclContext> context, CallOptions form, CallsOfGpu grouping);
   ~GroupCalls() override;
   GroupCalls(const GroupCalls&) = delete;
   GroupCalls& operator=(const GroupCalls&) = delete;

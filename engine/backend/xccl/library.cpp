@@ -75,14 +75,14 @@ std::string file_of(const void* function, const std::string& otherwise) {
 }  // namespace
 
 std::vector<std::string> library_folders(const std::vector<std::string>& environments,
-                                         const std::vector<std::string>& packages) {
+                                         std::span<const char* const> packages) {
   std::vector<std::string> folders;
   std::error_code none;
   for (const std::string& environment : environments) {
     for (const auto& python : std::filesystem::directory_iterator(environment + "/lib", none)) {
       for (const char* folder : package_folders) {
-        for (const std::string& package : packages) {
-          const std::filesystem::path path = python.path() / (folder + package);
+        for (const char* package : packages) {
+          const std::filesystem::path path = python.path() / (std::string(folder) + package);
           if (std::filesystem::is_directory(path, none)) folders.push_back(path.string());
         }
       }

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <limits>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -129,10 +130,10 @@ struct Search {
 };
 
 /// PyPI's packages of NCCL, and what PyTorch brings along.
-inline const std::vector<std::string> xccl_packages{"nvidia/nccl/lib", "torch/lib"};
+inline constexpr std::array<const char*, 2> xccl_packages{"nvidia/nccl/lib", "torch/lib"};
 /// Returns the folders of these packages in these Python environments, where they exist.
-[[nodiscard]] std::vector<std::string> library_folders(
-    const std::vector<std::string>& environments, const std::vector<std::string>& packages = xccl_packages);
+[[nodiscard]] std::vector<std::string> library_folders(const std::vector<std::string>& environments,
+                                                       std::span<const char* const> packages = xccl_packages);
 
 /// Stays loaded until the process ends: it has threads of its own. It finds the environment as the user has it.
 class XcclLibrary {

@@ -36,7 +36,7 @@ class SetupTransfer final : public CallTransfer {
         bytes_(flow.bytes),
         arenas_(arenas),
         locked_(&host_end(flow) == &*flow.source ? arenas.source : arenas.destination),
-        calls_(std::move(calls)),
+        calls_(calls),
         data_(arenas.source, arenas.destination, flow.bytes, arenas.rotation) {
     if (calls_) request_ = request_for(*calls_, device(), bytes_, stream());
     if (setup_ == Setup::first_use) own_facts().max_repeats = 1;
@@ -178,7 +178,7 @@ Method copy_with_setup(const std::shared_ptr<GpuContext>& context, const Runtime
                                                "free memory of " + flow.executor.text())
                         : host::host_blocks_to_hold(flow.destination->traits, flow.bytes, std::nullopt, 1));
         }
-        return std::make_unique<SetupTransfer>(gpus, flow, arenas, std::move(own));
+        return std::make_unique<SetupTransfer>(gpus, flow, arenas, own);
       });
 }
 

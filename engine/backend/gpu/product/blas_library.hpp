@@ -2,6 +2,7 @@
 // interface that is used (cuBLAS's manual, "Using the cuBLAS API").
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <string>
 #include <utility>
@@ -12,7 +13,7 @@
 namespace linkscope::gpu {
 
 /// PyPI's packages of it, as PyTorch brings them along.
-inline const std::vector<std::string> blas_packages{"nvidia/cu13/lib", "nvidia/cublas/lib"};
+inline constexpr std::array<const char*, 2> blas_packages{"nvidia/cu13/lib", "nvidia/cublas/lib"};
 
 /// A handle as the library knows it.
 struct Blas;

@@ -176,7 +176,7 @@ inline gpuError_t upload_graph(gpuGraphExec_t graph, gpuStream_t stream) {
 /// Whether kernel_of() can succeed.
 inline constexpr bool names_kernels_of_graphs = CUDART_VERSION >= 12030;
 /// Gives the name of the kernel of a graph's node, and its blocks in x; drivers before CUDA 12.3 do not know it.
-inline gpuError_t kernel_of(gpuGraphNode_t node, const char** name, unsigned int* blocks) {
+inline gpuError_t kernel_of(gpuGraphNode_t node, const char** kernel_name, unsigned int* blocks) {
 #if CUDART_VERSION >= 12030
   CUDA_KERNEL_NODE_PARAMS kernel{};
   const gpuError_t status =
@@ -184,11 +184,11 @@ inline gpuError_t kernel_of(gpuGraphNode_t node, const char** name, unsigned int
   if (status != cudaSuccess) return status;
   *blocks = kernel.gridDimX;
   if (kernel.func == nullptr)
-    return call_driver<cuKernelGetName, 12030>("cuKernelGetName", name, kernel.kern);
-  return call_driver<cuFuncGetName, 12030>("cuFuncGetName", name, kernel.func);
+    return call_driver<cuKernelGetName, 12030>("cuKernelGetName", kernel_name, kernel.kern);
+  return call_driver<cuFuncGetName, 12030>("cuFuncGetName", kernel_name, kernel.func);
 #else
   static_cast<void>(node);
-  static_cast<void>(name);
+  static_cast<void>(kernel_name);
   static_cast<void>(blocks);
   return cudaErrorNotSupported;
 #endif
