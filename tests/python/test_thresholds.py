@@ -107,11 +107,11 @@ def test_a_default_costs_what_its_kernel_takes_more_than_the_best() -> None:
     at = {one.size: one for one in vllm.sizes}
     assert list(at) == SIZES
     assert at[256].way == "torch-symm-mem algorithm=one-shot"
-    assert (at[256].extra, at[256].own) == (0.0, 0.0)
+    assert (at[256].extra, at[256].excess) == (0.0, 0.0)
     four = 4 * MIB
     taken, least = (alpha * 1e-6 + four / gbps * 1e-9 for _, alpha, gbps, _ in (ONE_SHOT, TWO_SHOT))
     assert at[four].extra == pytest.approx(taken / least - 1, rel=0.05)
-    assert at[four].own < at[four].extra, "two-shot is none of its kernels on two GPUs"
+    assert at[four].excess < at[four].extra, "two-shot is none of its kernels on two GPUs"
     assert at[16 * MIB].way == "xccl-collective"
 
 
@@ -163,7 +163,7 @@ def test_rules_depend_on_architecture_and_gpus() -> None:
 def test_the_first_screen_says_the_dearest_default_alone() -> None:
     found = answered(NCCL, ONE_SHOT, TWO_SHOT)
     (note,) = [one for one in found.findings if one.code == "choose.default-cost"]
-    assert note.facts["extra"] == max(found.table("choose.defaults").frame["own"])
+    assert note.facts["extra"] == max(found.table("choose.defaults").frame["excess"])
     assert found.table("choose.thresholds").detail
     assert found.table("choose.defaults").detail
     assert "choose.default-cost" not in {one.code for one in answered(NCCL, WINDOW).findings}

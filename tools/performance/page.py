@@ -109,7 +109,8 @@ def _met(one: Compared) -> str:
 
 def _figure(one: Compared) -> str:
     if one.unit:
-        return f"{_digits(one.figures[0])} {one.unit}".replace(" %", "%")
+        ends = dict.fromkeys(_digits(end(one.figures)) for end in (min, max))
+        return f"{'-'.join(ends)} {one.unit}".replace(" %", "%")
     spread = f"{one.low:.3f}-{one.high:.3f}"
     if one.median is None:
         return spread

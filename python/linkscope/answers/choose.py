@@ -51,11 +51,11 @@ _COSTS: dict[str, Any] = {
 }
 _LIMITS: dict[str, Any] = {
     **dict.fromkeys(("question", "framework", "kernel", "way"), _WORDS),
-    **{"usual": polars.Int64, "last": polars.Int64, "own": _NUMBER, "bytes": polars.Int64},
+    **{"usual": polars.Int64, "last": polars.Int64, "excess": _NUMBER, "bytes": polars.Int64},
 }
 _DEFAULTS: dict[str, Any] = {
     **{"task": polars.Int32, "question": _WORDS, "framework": _WORDS, "bytes": polars.Int64, "way": _WORDS},
-    **{"method": _WORDS, "seconds": _NUMBER, "fastest": _WORDS, "least": _NUMBER, "extra": _NUMBER, "own": _NUMBER},
+    **{"method": _WORDS, "seconds": _NUMBER, "fastest": _WORDS, "least": _NUMBER, "extra": _NUMBER, "excess": _NUMBER},
 }
 
 
@@ -194,7 +194,7 @@ def _details(every: Sequence[Choice], library: str) -> Iterator[Finding]:
 
 def _dearest(by_default: Sequence[Default]) -> Iterator[Finding]:
     """Yield where a framework's threshold costs most, if any does."""
-    costs = [(at.own, at.size, one.rule.framework) for one in by_default for at in one.sizes]
+    costs = [(at.excess, at.size, one.rule.framework) for one in by_default for at in one.sizes]
     extra, size, framework = max(costs, default=(0.0, 0, ""))
     if extra:
         yield note("choose.default-cost", framework=framework, extra=extra, size=size)
@@ -287,24 +287,25 @@ def _defaults(by_default: Sequence[Default], library: str) -> Iterator[Table]:
     limits, lines = [], []
     for number, one in enumerate(by_default):
         question, framework = title(one.choice), one.rule.framework
-        own, worst = max(((at.own, at.size) for at in one.sizes), default=(0.0, 0))
+        excess, worst = max(((at.excess, at.size) for at in one.sizes), default=(0.0, 0))
         for limit in one.limits if one.sizes else ():
-            limits.append((question, framework, limit.kernel, limit.way, limit.default, limit.last, own, worst))
+            kernel = question, framework, limit.kernel, limit.way
+            limits.append((*kernel, limit.default, limit.last, excess, worst if excess else None))
         for at in one.sizes:
             names = method_name(at.way, library), at.cost.value, method_name(at.fastest, library), at.least.value
             about = number, f"{framework}: {question}", framework
-            lines.append((*about, at.size, at.way, *names, at.extra, at.own))
+            lines.append((*about, at.size, at.way, *names, at.extra, at.excess))
     sizes = (
         Column("usual", Kind.SIZE),
         Column("last", Kind.SIZE),
-        Column("own", Kind.CHANGE),
-        Column("bytes", Kind.SIZE),
+        Column("excess", Kind.CHANGE),
+        Column("bytes", Kind.SIZE, head="at"),
     )
     if limits:
         yield _detail("choose.thresholds", limits, _LIMITS, (Column("framework"), Column("kernel"), *sizes))
     columns = (
         *(Column("bytes", Kind.SIZE), Column("method", head="default"), Column("seconds", Kind.TIME)),
-        *(Column("fastest"), Column("least", Kind.TIME), Column("extra", Kind.CHANGE), Column("own", Kind.CHANGE)),
+        *(Column("fastest"), Column("least", Kind.TIME), Column("extra", Kind.CHANGE), Column("excess", Kind.CHANGE)),
     )
     if lines:
         yield _detail("choose.defaults", lines, _DEFAULTS, columns)

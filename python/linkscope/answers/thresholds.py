@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from bisect import bisect
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations_with_replacement
 
@@ -31,7 +31,7 @@ Chain = Sequence[tuple[Pick, Ways]]
 @dataclass(frozen=True)
 class AtSize:
     """What a default picks for so many bytes. ``extra``: what it costs more than ``fastest``, the best of all measured
-    ways, 0 where it ties; ``own``: the same against what it would pick by the best limits."""
+    ways, 0 where it ties; ``excess``: the same against what it would pick by the best limits."""
 
     size: int
     way: str
@@ -39,7 +39,7 @@ class AtSize:
     fastest: str
     least: Interval
     extra: float
-    own: float
+    excess: float
 
 
 @dataclass(frozen=True)
@@ -82,7 +82,7 @@ class Default:
     def limits(self) -> tuple[KernelLimit, ...]:
         """Return the limit of each measured kernel but the last; the default's where no other one gains."""
         chain, sizes, cuts = self._kernels
-        gains = any(one.own for one in self.sizes)
+        gains = any(one.excess for one in self.sizes)
         return tuple(
             KernelLimit(
                 pick.kernel, ways[0][0], pick.last or 0, self._last(chain, sizes, cuts, i) if gains else pick.last or 0
@@ -95,9 +95,9 @@ class Default:
         """Return the measured kernels, each once, the sizes that any has, and before which each but the last ends."""
         chain: list[tuple[Pick, Ways]] = []
         for pick, ways in self.chain:
-            if chain and chain[-1][1] == ways:  # one way stands for both kernels
+            if chain and chain[-1][1] == ways:  # one way stands for both kernels: the one that goes further is named
                 before = chain.pop()[0]
-                pick = pick if pick.last is None else replace(pick, last=max(pick.last, before.last or 0))
+                pick = pick if pick.last is None else max(before, pick, key=lambda one: one.last or 0)
             chain += [(pick, ways)] if ways else []
         sizes = [size for size in self.choice.sizes if any(self._way(ways, size) for _, ways in chain)]
         return chain, sizes, self._cuts([ways for _, ways in chain], sizes)

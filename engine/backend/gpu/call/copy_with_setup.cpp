@@ -163,7 +163,7 @@ Method copy_with_setup(const std::shared_ptr<GpuContext>& context, const Runtime
   return gpu_row(
       context,
       {"copy-with-setup",
-       "copies with what is done for one copy: page-locking, allocation, a first use",
+       "copies including setup: page-locking, allocation or first use",
        Quantity::bandwidth,
        {.leaves_pages = true, .host_gbps = 5, .gpu_gbps = 5}},
       {setup_parameter},

@@ -30,8 +30,8 @@ constexpr Parameter scatter =
          "yes: buffers lie in shuffled order, another at either end, as the blocks of a paged cache do");
 constexpr Parameter read_order = word(
     "order", "stream|call|any",
-    "of api batch, when sources are read (srcAccessOrder). Hazard of call and any: a source that earlier "
-    "work of the stream writes may be read before that work is done");
+    "with api batch: when sources are read (srcAccessOrder). call and any may read a source before earlier "
+    "work of the stream has written it");
 
 Bytes buffer_count(const Flow& flow) {
   return std::max<Bytes>(static_cast<Bytes>(flow.parameters.number(buffers)), 1);

@@ -24,8 +24,8 @@ inline constexpr Parameter stream_priority =
     word("priority", "normal|high", "high: by a stream of the highest priority that the device has");
 inline constexpr Parameter latest_arrival =
     integer("arrival",
-            "unless 0, a start is of one transfer, ready at a random time of at most so many us after the "
-            "others start; by the device's clock",
+            "above 0: each start times one transfer that begins at a random time, up to so many us after the "
+            "others; by the device's clock",
             0, 100000, 0);
 
 /// One transfer of the result is one launch of a graph that holds `recorded` transfers of `inner`, one behind the

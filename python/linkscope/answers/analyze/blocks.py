@@ -8,6 +8,7 @@ from typing import Any
 import polars
 
 from linkscope.answers.analyze import comparing as by
+from linkscope.answers.analyze.fits import NO_LINE
 from linkscope.answers.analyze.inquiry import columns
 from linkscope.answers.answer import Answer, Column, Kind, Outcome, Table
 from linkscope.answers.run_head import run_head
@@ -53,7 +54,8 @@ def lists(results: polars.DataFrame) -> polars.DataFrame:
 def costs(found: polars.DataFrame) -> polars.DataFrame:
     """Return a line for each method and path of ``lists``: t = a + b n + bytes / rate.
 
-    ``first_s``: a, ``piece_s``: b, ``gbps``: the rate, null where the lists show none; ``misfit`` as PieceCost has it;
+    ``first_s``: a, ``piece_s``: b, ``gbps``: the rate, null where the lists show none, and
+    where ``misfit``, as PieceCost has it, is beyond NO_LINE;
     ``share_BYTES`` for ``SHARED_AT``.
     """
     lines = (_cost(lines) for _, lines in found.group_by(_SERIES, maintain_order=True))
@@ -61,12 +63,13 @@ def costs(found: polars.DataFrame) -> polars.DataFrame:
 
 
 def _cost(lines: polars.DataFrame) -> Json:
-    fit = piece_cost(list(lines.select("pieces", "bytes", "seconds").iter_rows()))
+    cost = piece_cost(list(lines.select("pieces", "bytes", "seconds").iter_rows()))
+    fit = cost if cost and cost.misfit <= NO_LINE else None
     shares = {tuple(line[:2]): line[2] for line in lines.select("pieces", "piece_bytes", "of_one").iter_rows()}
     return {
         **lines.select(*by.DESCRIBED, "path", "called").row(0, named=True),
         **{"lists": lines.height, "first_s": fit and (fit.first or None), "piece_s": fit and (fit.piece or None)},
-        **{"gbps": fit.rate * 1e-9 if fit and fit.rate < math.inf else None, "misfit": fit and fit.misfit},
+        **{"gbps": fit.rate * 1e-9 if fit and fit.rate < math.inf else None, "misfit": cost and cost.misfit},
         **{f"share_{at[1]}": shares.get(at) for at in SHARED_AT},
     }
 
@@ -170,16 +173,19 @@ def answer(run: Run) -> Answer:
             "analyze.blocks",
             fits,
             (at, Column("called"), *columns(Kind.TIME, "first_s", "piece_s"), Column("gbps", Kind.NUMBER), *shares),
+            first=4,
         ),
         Table(
             "analyze.blocks-best",
             best(found) if found.height else found,
             (at, Column("list"), Column("called"), each, Column("gbps", Kind.NUMBER), Column("of_one", Kind.PERCENT)),
+            first=3,
         ),
         Table(
             "analyze.blocks-sms",
             of_sms,
             (at, Column("called"), Column("enough_blocks", Kind.COUNT), *rates, trip, Column("in_flight", Kind.SIZE)),
+            first=2,
         ),
     )
     kept = tuple(table for table in tables if table.frame.height)
