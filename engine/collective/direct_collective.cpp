@@ -24,7 +24,7 @@ const Buffer* source_of(const CollectiveShape& shape, const Arenas& arenas) {
 /// Workspaces are whole: one slot.
 Rotation rotation_of(const Buffer& buffer) { return {buffer.bytes(), 1}; }
 
-/// Whether kernels may work on the members' buffers, as far as the plan says: so all processes export alike.
+/// Says whether kernels may work on the members' buffers, as far as the plan says: so all processes export alike.
 bool buffers_may_be_mapped(const Flow& flow) {
   return std::all_of(flow.members.begin(), flow.members.end(),
                      [](const Endpoint& member) { return static_cast<bool>(gpu::has_ipc_handle(member)); });

@@ -1,5 +1,5 @@
-// direct-collective: collectives by kernels that load from and store to the other GPUs' memory. DirectCommunicator: this
-// process's members of one, and how they come to the others' memory.
+// direct-collective: collectives by kernels that load from and store to the other GPUs' memory. DirectCommunicator:
+// this process's members of one, and how they come to the others' memory.
 #pragma once
 
 #include <memory>
@@ -54,10 +54,10 @@ class DirectCommunicator final : public PreparedParts {
   [[nodiscard]] std::vector<PeerInfo> peer_infos(const std::vector<std::string>& exports) const;
   [[nodiscard]] static int sharing(const std::vector<PeerInfo>& peer_infos);
   [[nodiscard]] DeviceLimits device_limits(const std::vector<PeerInfo>& peer_infos) const;
-  /// Whether this process's kernels can be launched with vendor::Start::programmatic on that GPU.
+  /// Says whether this process's kernels can be launched with vendor::Start::programmatic on that GPU.
   [[nodiscard]] bool starts_programmatically(int device) const;
   [[nodiscard]] bool lines_arrive(const std::vector<PeerInfo>& peer_infos) const;
-  /// Whether all members' kernels reach all members' buffers, as every process sees it.
+  /// Says whether all members' kernels reach all members' buffers, as every process sees it.
   [[nodiscard]] bool peers_reach(const std::vector<PeerInfo>& peer_infos) const;
   [[nodiscard]] PeerBuffers reach(int device, int me, const std::vector<PeerInfo>& peer_infos,
                                   const DeviceLimits& limits);
@@ -79,8 +79,8 @@ class DirectCommunicator final : public PreparedParts {
 };
 
 /// Makes this process's members of a flow ready: one kernel on each member's GPU, no library, no multicast. Members are
-/// in one process (peer access) or in several of one node (IPC). docs/direct-collectives.md says how the kernels keep in
-/// step. Tests take it from the row (Method::assemble) and make another row of it, with stress.
+/// in one process (peer access) or in several of one node (IPC). docs/direct-collectives.md says how the kernels keep
+/// in step. Tests take it from the row (Method::assemble) and make another row of it, with stress.
 struct DirectAssembler {
   explicit DirectAssembler(std::shared_ptr<gpu::GpuContext> context)
       : gpus(std::move(context)),

@@ -19,8 +19,8 @@ enum class CollectiveKind { all_reduce, reduce, broadcast, reduce_scatter, all_g
 /// in: the input is where the output goes, as NCCL and MPI (MPI_IN_PLACE) have it.
 enum class InPlace { out, in };
 
-/// A collective as the parameters of its flow ask for it: `collective`, `type` (float32), `in_place` (no). The reduction is
-/// a sum.
+/// A collective as the parameters of its flow ask for it: `collective`, `type` (float32), `in_place` (no). The
+/// reduction is a sum.
 struct CollectiveShape {
   CollectiveKind kind = CollectiveKind::all_reduce;
   ElementType type = ElementType::float32;
@@ -39,8 +39,8 @@ struct CollectiveShape {
   /// Bytes from the start of the buffer that holds member `index`'s input to that input: in place it is among the
   /// output.
   [[nodiscard]] Bytes input_offset(int index) const;
-  /// Bytes from the start of the buffer to the output, as NCCL has it: in place a reduce-scatter's is the member's block
-  /// of the input.
+  /// Bytes from the start of the buffer to the output, as NCCL has it: in place a reduce-scatter's is the member's
+  /// block of the input.
   [[nodiscard]] Bytes output_offset(int index) const;
   /// As TransferFacts::accumulates: a reduction in place finds the last call's result among its inputs.
   [[nodiscard]] bool accumulates() const;
@@ -49,7 +49,7 @@ struct CollectiveShape {
   [[nodiscard]] std::uint64_t most_calls() const;
   /// States in `facts`, which hold `operations` already, how its transfers are checked and how many go in a row.
   void state_in(TransferFacts& facts) const;
-  /// Whether member `index` has input, output, of its own (the root of a broadcast, of a reduce, is member 0).
+  /// Says whether member `index` has input, output, of its own (the root of a broadcast, of a reduce, is member 0).
   [[nodiscard]] bool sends(int index) const;
   [[nodiscard]] bool receives(int index) const;
 };

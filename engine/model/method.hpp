@@ -36,16 +36,16 @@ class Memory {
   [[nodiscard]] std::string_view name() const { return spec_.name; }
   [[nodiscard]] std::string_view summary() const { return spec_.summary; }
   [[nodiscard]] const MemoryTraits& traits() const { return spec_.traits; }
-  /// Whether an endpoint's advice means anything to it.
+  /// Says whether an endpoint's advice means anything to it.
   [[nodiscard]] virtual bool takes_advice() const { return false; }
-  /// Whether this machine has it at all.
+  /// Says whether this machine has it at all.
   [[nodiscard]] virtual Support available() const = 0;
-  /// Whether it can be placed as `where` says.
+  /// Says whether it can be placed as `where` says.
   [[nodiscard]] virtual Support supports(const Endpoint& where) const = 0;
-  /// Whether an end of `flow` can be in it, the flow's parameters being what they are.
+  /// Says whether an end of `flow` can be in it, the flow's parameters being what they are.
   [[nodiscard]] virtual Support allows(const Flow& /*flow*/) const { return Support::yes(); }
-  /// Whether a buffer that lay so is as good as a new one for the next case. Not where its pages keep a history that
-  /// moves figures: migrating ones are on the host as finely divided as they first came there.
+  /// Says whether a buffer that lay so is as good as a new one for the next case. Not where its pages keep a history
+  /// that moves figures: migrating ones are on the host as finely divided as they first came there.
   [[nodiscard]] virtual bool reusable(const Endpoint& /*where*/) const { return true; }
   /// Allocates and touches every page as `where` says. Throws Error{no_memory} rather than overcommit.
   [[nodiscard]] virtual std::unique_ptr<Buffer> allocate(const Endpoint& where, Bytes bytes) const = 0;
@@ -75,7 +75,7 @@ struct Method {
   std::vector<Parameter> parameters;
   std::function<Support()> available = [] { return Support::yes(); };
   std::function<Support(const Flow&)> supports = [](const Flow& /*flow*/) { return Support::yes(); };
-  /// Whether it takes a flow that it supports in this case: by its clock, beside its other flows.
+  /// Says whether it takes a flow that it supports in this case: by its clock, beside its other flows.
   std::function<Support(const Flow&, const Case&)> supports_in = [](const Flow&, const Case&) {
     return Support::yes();
   };

@@ -28,7 +28,7 @@ struct Region {
   [[nodiscard]] constexpr Bytes row_offset(std::uint64_t index) const {
     return index / rows * plane_pitch + index % rows * pitch;
   }
-  /// Whether the byte at `offset` of the allocation is one of its own.
+  /// Says whether the byte at `offset` of the allocation is one of its own.
   [[nodiscard]] constexpr bool contains(Bytes offset) const {
     const Bytes in_plane = offset % plane_pitch;
     return offset < footprint() && in_plane / pitch < rows && in_plane % pitch < width;
@@ -48,8 +48,8 @@ inline constexpr Parameter region_shape =
 inline constexpr Parameter region_container = text(
     "in", "WIDTHxROWSxPLANES of the allocation that holds it, at either end; unless set, the region's own");
 
-/// The region that a flow moves, and the allocation that holds it, as the parameters say. Throws Error{bad_input} for a shape that is none, one larger than what holds it,
-/// and a payload that is not the flow's.
+/// The region that a flow moves, and the allocation that holds it, as the parameters say. Throws Error{bad_input} for a
+/// shape that is none, one larger than what holds it, and a payload that is not the flow's.
 [[nodiscard]] Region region_of(const Flow& flow);
 
 }  // namespace linkscope

@@ -25,9 +25,9 @@ struct MemoryTraits {
   /// Memory::allocate and the destructor of its buffer are collective. Both succeed in all processes or in none.
   bool collective_allocation = false;
 
-  /// Whether malloc gives it, or pages that only this process maps.
+  /// Says whether malloc gives it, or pages that only this process maps.
   [[nodiscard]] bool is_private() const { return system_pages && !shareable; }
-  /// Whether pages are placed where they are first touched; the driver places others when it allocates.
+  /// Says whether pages are placed where they are first touched; the driver places others when it allocates.
   [[nodiscard]] bool placed_by_touch() const { return system_pages || registered || migrates; }
 
   bool operator==(const MemoryTraits&) const = default;

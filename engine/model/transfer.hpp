@@ -36,13 +36,13 @@ struct TransferFacts {
   std::uint64_t calls_in_a_row = 0;
   /// Its samples last at least as long, because of what happens between two starts; 0: no need.
   Seconds min_sample_s = 0;
-  /// Whether members exchange data: the measurement also makes transfers one by one, each with new inputs, and checks
-  /// each, so that neither data of an earlier call nor a call that did nothing passes.
+  /// True where members exchange data: the measurement also makes transfers one by one, each with new inputs, and
+  /// checks each, so that neither data of an earlier call nor a call that did nothing passes.
   bool collective = false;
-  /// Whether each transfer adds to what the last one left: verify() then holds of the first transfer since arm() alone,
-  /// so those that are made one by one are all that is checked.
+  /// True where each transfer adds to what the last one left: verify() then holds of the first transfer since arm()
+  /// alone, so those that are made one by one are all that is checked.
   bool accumulates = false;
-  /// Whether each start is checked by itself, so that a start of one transfer finds one that does nothing.
+  /// True where each start is checked by itself, so that a start of one transfer finds one that does nothing.
   bool checks_starts = false;
   /// Bytes read plus bytes written by one transfer, where users of a method expect that beside the payload (STREAM,
   /// local copies); 0: not stated.
@@ -54,8 +54,8 @@ struct TransferFacts {
   std::vector<Setting> candidates;
   /// The launch shape that it has until another is chosen, for the row: of candidates, the first.
   Setting setting;
-  /// Whether it becomes ready while others run, one transfer a start, and how long it then waits is the figure: others
-  /// need not outlast it, and their repeats stay as they are.
+  /// True where it becomes ready while others run, one transfer a start, and how long it then waits is the figure:
+  /// others need not outlast it, and their repeats stay as they are.
   bool arrives_late = false;
 
   bool operator==(const TransferFacts&) const = default;
@@ -232,7 +232,7 @@ struct Lane {
 class Gate {
  public:
   virtual ~Gate() = default;
-  /// Whether this gate can start `transfer` (its own backend prepared it).
+  /// Says whether this gate can start `transfer` (its own backend prepared it).
   [[nodiscard]] virtual Support accepts(const Transfer& transfer) const = 0;
   /// Makes every lane ready behind the closed gate. Clock::device: all enqueueing that can be done before is done.
   virtual void hold(const std::vector<Lane>& lanes, Clock clock) = 0;

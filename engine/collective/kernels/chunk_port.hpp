@@ -39,7 +39,7 @@ class ChunkPort {
     if (work_.wait_limit.jitter != 0) inject_jitter(work_.wait_limit.jitter, me(), call, worker);
   }
 
-  /// Whether `count`, which this thread watches, has come to `number`; `member` sees to it. False: give up.
+  /// Says whether `count`, which this thread watches, has come to `number`; `member` sees to it. False: give up.
   __device__ bool has_come(const std::uint64_t* count, std::uint64_t number, int member) {
     bool fine = true;
     while (fine && seen_ < number) {

@@ -122,7 +122,7 @@ constexpr Pieces two_shot_pieces(const CollectiveShape& shape, int me) {
   return pieces;
 }
 
-/// Whether every piece starts on a vector and is a whole number of them.
+/// Says whether every piece starts on a vector and is a whole number of them.
 constexpr bool whole_vectors(const Pieces& pieces) {
   return (pieces.bytes | pieces.total | pieces.source_step | pieces.destination_step) % vector_bytes == 0;
 }

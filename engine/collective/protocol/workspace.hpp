@@ -63,7 +63,7 @@ struct Staging {
     const std::uint64_t period = sets / 2;
     return ((call - 1) & (period - 1)) == 0 && call > period ? call - 1 - period : 0;
   }
-  /// Whether a target says, after it has read `call`, how far it is.
+  /// Says whether a target says, after it has read `call`, how far it is.
   [[nodiscard]] constexpr bool told_after(std::uint64_t call) const { return (call & (sets / 2 - 1)) == 0; }
 };
 

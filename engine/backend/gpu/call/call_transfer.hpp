@@ -1,5 +1,5 @@
-// CallTransfer: one call of the GPU's runtime, made again and again by a CPU; what calls' methods time. The kernels that
-// such calls launch.
+// CallTransfer: one call of the GPU's runtime, made again and again by a CPU; what calls' methods time. The kernels
+// that such calls launch.
 #pragma once
 
 #include <cstdint>
@@ -25,9 +25,9 @@ class GpuContext;
 /// for it.
 [[nodiscard]] Method call_row(const std::shared_ptr<GpuContext>& context, const MethodSpec& spec,
                               std::vector<Parameter> parameters, AskGpus supports, MakeTransfer make);
-/// Whether the flow has no ends and its executor is a GPU here.
+/// Says whether the flow has no ends and its executor is a GPU here.
 [[nodiscard]] Support is_call(const GpuContext& context, const Flow& flow);
-/// Whether the flow names memory, as its destination, and nothing else.
+/// Says whether the flow names memory, as its destination, and nothing else.
 [[nodiscard]] Support names_memory(const Flow& flow);
 
 /// One thread beside the GPU makes the calls. The transfer's own stream is drained before every start, and no start
@@ -46,7 +46,7 @@ class CallTransfer : public host::HostTransfer {
  protected:
   /// Makes the call `repeats` times and nothing else; ends at the first failure. The device is current.
   [[nodiscard]] virtual gpuError_t call(std::uint64_t repeats) noexcept = 0;
-  /// Whether the calls since arm(seed) did what they should; all of them have come to their end on the device.
+  /// Says whether the calls since arm(seed) did what they should; all of them have come to their end on the device.
   [[nodiscard]] virtual std::optional<Mismatch> find_wrong(std::uint64_t seed) const = 0;
 
   [[nodiscard]] GpuContext& context() const { return *context_; }

@@ -106,7 +106,7 @@ class Events {
   [[nodiscard]] gpuEvent_t measured() const { return measured_; }
   void record_before() const { LINKSCOPE_CHECK(gpuEventRecord(before_, stream_)); }
   void record_measured() const { LINKSCOPE_CHECK(gpuEventRecord(measured_, stream_)); }
-  /// Whether the measured event was recorded after the other and has come to pass.
+  /// Says whether the measured event was recorded after the other and has come to pass.
   [[nodiscard]] std::optional<Mismatch> find_wrong() const {
     float milliseconds = -1;
     const gpuError_t status = gpuEventElapsedTime(&milliseconds, before_, measured_);

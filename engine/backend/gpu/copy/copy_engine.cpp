@@ -43,8 +43,8 @@ std::uint64_t commands_of(const Flow& flow) {
   return flow.parameters.choice<Between>(between_pieces) == Between::kernel ? 2 * pieces - 1 : pieces;
 }
 
-/// Whether a synchronous call may come back before the bytes are there. The vendors' manuals say that it may within and
-/// between GPUs, and out of pageable memory, which the driver stages. They say nothing about managed memory.
+/// Says whether a synchronous call may come back before the bytes are there. The vendors' manuals say that it may
+/// within and between GPUs, and out of pageable memory, which the driver stages. They say nothing about managed memory.
 bool may_return_early(const Flow& flow) {
   const auto on_gpu = [](const Endpoint& end) { return end.device.kind == DeviceKind::gpu; };
   const bool managed = flow.source->traits.migrates || flow.destination->traits.migrates;

@@ -13,13 +13,13 @@ namespace linkscope::gpu {
 inline constexpr Parameter peer_access =
     word("peer_access", "on|off", "between two GPUs; off: the driver stages through host memory");
 
-/// Whether the driver copies between the flow's two ends, as parameter `peer_access` asks.
+/// Says whether the driver copies between the flow's two ends, as parameter `peer_access` asks.
 [[nodiscard]] Support has_copy_path(const GpuContext& context, const Flow& flow);
 /// Switches peer access between the flow's two GPUs as the flow asks, both ways, and keeps it so. Throws
 /// Error{unsupported} where another flow keeps it otherwise.
 [[nodiscard]] PeerHold open_copy_path(GpuContext& context, const Flow& flow);
-/// Enqueue::blocks where the driver stages the copy, and from host to host: there even an asynchronous call returns only
-/// when the copy is done.
+/// Enqueue::blocks where the driver stages the copy, and from host to host: there even an asynchronous call returns
+/// only when the copy is done.
 [[nodiscard]] Enqueue enqueueing_of_copy(const Flow& flow);
 
 /// A small copy that wakes the engine which will carry a flow, between memory that the flow itself never uses: it can

@@ -1,5 +1,5 @@
-// ExecutableGraph and Recording: a graph that can be launched again and again, and how calls become one. CountedGraph: a
-// chain of small nodes that shows how often it has run.
+// ExecutableGraph and Recording: a graph that can be launched again and again, and how calls become one. CountedGraph:
+// a chain of small nodes that shows how often it has run.
 #pragma once
 
 #include <cstdint>
@@ -76,7 +76,7 @@ class CountedGraph {
   [[nodiscard]] std::uint64_t nodes() const { return shape_.nodes; }
   /// Counts no kernel, lays the pattern of `seed` into the copies' source and poison into their destination.
   void arm(std::uint64_t seed);
-  /// Whether the graph has run `launches` times since arm(seed), as far as its nodes tell.
+  /// Says whether the graph has run `launches` times since arm(seed), as far as its nodes tell.
   [[nodiscard]] std::optional<Mismatch> find_wrong(std::uint64_t seed, std::uint64_t launches) const;
   [[nodiscard]] Bytes verified_bytes() const;
 

@@ -18,20 +18,21 @@ namespace linkscope::gpu {
 
 class GpuContext;
 
-/// Whether memory of that kind has a handle by which another process can map it.
+/// Says whether memory of that kind has a handle by which another process can map it.
 [[nodiscard]] Support has_ipc_handle(const Endpoint& where);
 
 /// Tells a process how to map a buffer of another one, and lets it see that both mean the same by it.
 class IpcExport {
  public:
-  /// The export of `buffer`, which is in memory of a GPU. Throws Error{unsupported} with the driver's words where that gives no handle.
+  /// The export of `buffer`, which is in memory of a GPU. Throws Error{unsupported} with the driver's words where that
+  /// gives no handle.
   static IpcExport of(GpuContext& context, const Buffer& buffer, const Rotation& rotation);
   /// Reads what text() wrote. Throws Error{broken} for anything else.
   static IpcExport read(const std::string& text);
 
   /// The bytes that another process read()s.
   [[nodiscard]] std::string text() const;
-  /// Whether this process can map the buffer, and would use it as a flow of `rotation` does.
+  /// Says whether this process can map the buffer, and would use it as a flow of `rotation` does.
   [[nodiscard]] Support usable(const GpuContext& context, const Rotation& rotation) const;
   /// The GPU that holds the buffer, by its number in this process. Only where usable().
   [[nodiscard]] DeviceId device(const GpuContext& context) const;

@@ -20,21 +20,21 @@
 
 namespace linkscope::gpu {
 
-/// Slots are so far apart that none shares a block with its neighbour: drivers fetch up to 2 MiB around a fault, and AMD
-/// and NVIDIA both map that much as one page.
+/// Slots are so far apart that none shares a block with its neighbour: drivers fetch up to 2 MiB around a fault, and
+/// AMD and NVIDIA both map that much as one page.
 inline constexpr Bytes migration_block = 2 * MiB;
 
 /// `bytes` in whole blocks.
 [[nodiscard]] constexpr Bytes in_blocks(Bytes bytes) { return round_up(bytes, migration_block); }
 
-/// Whether the pages of `home` move to and from `visitor`, a GPU or a NUMA node, when it touches or asks for them.
+/// Says whether the pages of `home` move to and from `visitor`, a GPU or a NUMA node, when it touches or asks for them.
 [[nodiscard]] Support can_migrate(GpuContext& context, const Endpoint& home, const DeviceId& visitor);
 
-/// Whether the executor, a GPU or `threads` CPU threads of a node, can touch the source's pages so that they come.
+/// Says whether the executor, a GPU or `threads` CPU threads of a node, can touch the source's pages so that they come.
 [[nodiscard]] Support can_touch(GpuContext& context, const Flow& flow, std::int64_t threads);
 
-/// The slots' home is the device of the buffer's endpoint. They count the memory that the visitor must have free for all
-/// of the arena.
+/// The slots' home is the device of the buffer's endpoint. They count the memory that the visitor must have free for
+/// all of the arena.
 class MigratingSlots {
  public:
   /// `arena` outlives it. Throws Error{no_memory} where the visitor's memory does not hold what may come.

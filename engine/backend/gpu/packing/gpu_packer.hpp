@@ -95,7 +95,7 @@ class GpuPackers {
   GpuPackers(std::shared_ptr<GpuContext> context, RuntimeCallTable calls)
       : context_(std::move(context)), calls_(std::move(calls)) {}
 
-  /// Whether there is a GPU among the two whose kernels reach both; it is the state's where that is on one.
+  /// Says whether there is a GPU among the two whose kernels reach both; it is the state's where that is on one.
   [[nodiscard]] Support supports(const Endpoint& state, const Endpoint& buffers) const;
   /// Throws Error{unsupported} where supports() says no.
   [[nodiscard]] std::unique_ptr<GpuPacker> gpu_packer(const Endpoint& state, const Endpoint& buffers) const;

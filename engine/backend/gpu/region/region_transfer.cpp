@@ -9,7 +9,7 @@
 namespace linkscope::gpu {
 namespace {
 
-/// Whether slots are in one another's planes; `dense`: bytes through which a dense flow cycles.
+/// Says whether slots are in one another's planes; `dense`: bytes through which a dense flow cycles.
 bool stacks(const Region& shape, Bytes dense) {
   const bool starts_at_vectors = shape.rows * shape.pitch % vector_bytes == 0;
   return dense > 0 && shape.planes > 1 && starts_at_vectors && shape.stackable() > 1 &&

@@ -173,7 +173,7 @@ inline gpuError_t upload_graph(gpuGraphExec_t graph, gpuStream_t stream) {
   return cudaGraphUpload(graph, stream);
 }
 
-/// Whether kernel_of() can succeed.
+/// True where kernel_of() can succeed.
 inline constexpr bool names_kernels_of_graphs = CUDART_VERSION >= 12030;
 /// Gives the name of the kernel of a graph's node, and its blocks in x; drivers before CUDA 12.3 do not know it.
 inline gpuError_t kernel_of(gpuGraphNode_t node, const char** kernel_name, unsigned int* blocks) {

@@ -26,7 +26,7 @@ __device__ inline void store_relaxed_system(WordPair* address, const WordPair& p
                : "memory");
 }
 
-/// Whether `condition` holds for all of a warp's threads, which call it together.
+/// Says whether `condition` holds for all of a warp's threads, which call it together.
 __device__ inline bool all_of_warp(bool condition) { return __all_sync(0xFFFFFFFFU, condition) != 0; }
 /// Brings a warp's threads together again.
 __device__ inline void join_warp() { __syncwarp(); }

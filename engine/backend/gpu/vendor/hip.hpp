@@ -4,10 +4,10 @@
 namespace linkscope::gpu::vendor {
 
 inline constexpr const char* name = "hip";
-/// Whether memory of gpuMalloc has a mapping for CPUs, where the hardware lets them reach it.
+/// True where memory of gpuMalloc has a mapping for CPUs, where the hardware lets them reach it.
 inline constexpr bool maps_device_memory_for_cpus = true;
-/// Whether what a warp stores to a line of 128 bytes by one instruction of 16 bytes a thread arrives whole in another
-/// GPU.
+/// True where what a warp stores to a line of 128 bytes by one instruction of 16 bytes a thread arrives whole in
+/// another GPU.
 inline constexpr bool lines_arrive_whole = false;
 inline constexpr const char* runtime_name = "HIP runtime";
 inline constexpr const char* driver_name = "HIP driver";
@@ -51,7 +51,7 @@ inline gpuError_t not_read_mostly(void* address, std::size_t bytes) {
   return hipMemAdvise(address, bytes, hipMemAdviseUnsetReadMostly, 0);
 }
 
-/// Whether memory has a grain: fine is coherent while kernels run, coarse at their ends only.
+/// True where memory has a grain: fine is coherent while kernels run, coarse at their ends only.
 inline constexpr bool has_grains = true;
 inline constexpr unsigned host_alloc_fine = hipHostMallocCoherent;
 inline constexpr unsigned host_alloc_coarse = hipHostMallocNonCoherent;
@@ -134,7 +134,8 @@ inline gpuError_t copy_3d_between(const gpuMemcpy3DParms& region, int /*source*/
   return hipMemcpy3DAsync(&region, stream);
 }
 
-/// Whether the switches between GPUs multicast for `device`, as its driver reports; nothing where it does not tell.
+/// Says whether the switches between GPUs multicast for `device`, as its driver reports; nothing where it does not
+/// tell.
 inline std::optional<bool> multicast(int /*device*/) { return std::nullopt; }
 
 /// Why a batch of copies cannot be one call; empty where it can.
