@@ -143,12 +143,12 @@ bool Executor::can_go_on(const std::exception& error) const {
 CaseResult Executor::measure(const Case& wanted) {
   const Regime& regime = wanted.regime;
   group_->collective_try([&] {
+    const auto collectives = std::count_if(wanted.flows.begin(), wanted.flows.end(),
+                                           [](const Flow& flow) { return !flow.members.empty(); });
     for (const Flow& flow : wanted.flows) {
       Support support = supports(*backend_, *group_, flow);
       if (support) support = method_of(flow).supports_in(flow, wanted);
-      const auto collectives = std::count_if(wanted.flows.begin(), wanted.flows.end(),
-                                             [](const Flow& one) { return !one.members.empty(); });
-      if (support && collectives > 1 && !method_of(flow).traits().by_xccl)
+      if (support && collectives > 1 && !flow.members.empty() && !method_of(flow).traits().by_xccl)
         support = Support::no("collectives at once need a communicator each, which NCCL and RCCL alone have");
       if (!support) throw Error(Fault::unsupported, support.reason());
     }

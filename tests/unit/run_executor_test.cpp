@@ -103,6 +103,20 @@ TEST_F(ExecutorTest, CollectivesAtOnceAreSkippedWhereNoneHasACommunicatorOfItsOw
   EXPECT_NE(records[2]["reason"].get<std::string>().find("communicator"), std::string::npos) << records[2];
 }
 
+TEST_F(ExecutorTest, CollectivesAtOnceRunBesideAFlowWithoutMembers) {
+  Method collective = fake_row();
+  collective.spec = {"collective", "fake", Quantity::bandwidth, {.by_xccl = true}};
+  collective.footprint = [](const Flow&) { return Bytes{0}; };
+  collective.prepare = [](const Flow&, const Arenas&) { return std::make_unique<FakeTransfer>(10e-6); };
+  fakes.backend.methods.push_back(collective);
+  const std::string flow =
+      R"({"method":"collective","executor":"numa:0","bytes":64,"members":[{"device":"numa:0","memory":"pageable"}]},)";
+  std::string text = case_text("a", "1000");
+  text.insert(text.find(R"({"method")"), flow + flow);
+  const auto records = run({text});
+  EXPECT_EQ(records[2]["status"], "ok") << records[2];
+}
+
 TEST_F(ExecutorTest, WhatAMemoryDoesNotAllowIsSkipped) {
   fakes.memory->objection = "not with these parameters";
   const auto records = run({case_text("a", "1000")});
