@@ -28,9 +28,8 @@ enum class Cache { warm, rotated, flushed };
 /// once: a measured flow ends with its last repeat. sustained: after its end stamp it goes on, untimed, until every
 /// measured flow has its own, so that each is timed under the full load of all the others.
 enum class Load { once, sustained };
-/// A background flow keeps going until every measured flow has ended. One that is alongside is measured as well; only
-/// Python tells it from the flow that a row's figure is of.
-enum class Role { measured, background, alongside };
+/// A background flow keeps going until every measured flow has ended.
+enum class Role { measured, background };
 
 /// How a case is timed.
 struct Regime {

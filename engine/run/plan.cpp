@@ -201,6 +201,13 @@ std::shared_ptr<const Schedule> read_schedule(const Json& json, const std::strin
   return schedule;
 }
 
+/// A flow alongside is measured: Python alone tells it from the flow that a row's result is of.
+Role read_role(Fields& fields) {
+  enum class Word { measured, background, alongside };
+  const auto word = fields.choice<Word>("role", {"measured", "background", "alongside"}, Word::measured);
+  return word == Word::background ? Role::background : Role::measured;
+}
+
 Flow read_flow(const Json& json, const std::string& place) {
   Fields fields(json, place);
   Flow flow;
@@ -218,8 +225,7 @@ Flow read_flow(const Json& json, const std::string& place) {
   flow.executor = read_device(fields, "executor");
   flow.rank = read_rank(fields);
   flow.bytes = fields.count("bytes", 0);
-  flow.role = fields.choice<Role>("role", {"measured", "background", "alongside"}, Role::measured);
-  if (flow.role == Role::alongside) flow.role = Role::measured;
+  flow.role = read_role(fields);
   flow.parameters = read_parameters(fields);
   flow.tuning_group = fields.text("tuning_group", "");
   fields.finish();
