@@ -139,7 +139,7 @@ void GroupCalls::set_up() {
     const Bytes after = context_->gpus()->free_memory(first.device);
     if (is_new && after < before)
       add_note("communicator takes " + format_bytes(before - after) +
-               " of gpu:" + std::to_string(first.device) + " [communicator-memory]");
+               " of gpu:" + std::to_string(first.device));
     if (form_.registered != Registered::no) {
       register_buffers();
       rehearse(streams, 1);
@@ -168,7 +168,7 @@ void GroupCalls::settle(const std::vector<gpu::DeviceStream>& streams) {
 /// Says what ran. Throws Error{broken} where that is not what the plan has asked for.
 void GroupCalls::look_at(const gpu::RecordedWork& work) {
   if (!work.known()) return;
-  add_note("ran " + work.text() + " [kernel-ran]");
+  add_note("ran " + work.text());
   const auto symmetric = [](const std::string& kernel) {
     return kernel.starts_with("ncclSymkDev") || kernel.starts_with("ncclSymDev");  // of NCCL 2.27: the latter
   };
