@@ -110,11 +110,13 @@ Expected expected_of(const Flow& flow, CollectiveKind kind) {
                                                               : Expected::symmetric_kernel;
 }
 
-/// Tells whether there is a kernel for windows, and memory that can be one.
+/// Tells whether there is a kernel for windows, memory that can be one, and a driver that says what ran.
 Support supports_window(const Flow& flow, const CollectiveShape& shape) {
   if (!std::all_of(flow.members.begin(), flow.members.end(),
                    [](const Endpoint& member) { return member.traits.by_library; }))
     return Support::no("windows need memory of the library's own allocator: memory xccl");
+  if (const std::string unnamed = gpu::vendor::no_kernel_names(); !unnamed.empty())
+    return Support::no("registered: window cannot be checked: " + unnamed);
   if (expected_of(flow, shape.kind) == Expected::copy_engines) return Support::yes();
   const bool reduces =
       shape.kind == CollectiveKind::all_reduce || shape.kind == CollectiveKind::reduce_scatter;

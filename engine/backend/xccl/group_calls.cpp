@@ -146,12 +146,8 @@ void GroupCalls::set_up() {
     }
     if (form_.graph()) {
       record(streams);
-    } else if (grouping_ == CallsOfGpu::one && gpu::vendor::names_kernels_of_graphs) {
-      look_at(gpu::work_of(recordings_of(streams, 1).front().graph()));
-      // With NCCL 2.28.9 on H200s an eager call took 4 us longer while a graph was there, and no longer than before
-      // once that was gone.
-      communicator_->forget_graph();
-      settle(streams);
+    } else if (grouping_ == CallsOfGpu::one && gpu::vendor::no_kernel_names().empty()) {
+      look_at_eager(streams);
     }
   } catch (...) {
     give_up();
@@ -165,9 +161,27 @@ void GroupCalls::settle(const std::vector<gpu::DeviceStream>& streams) {
   communicator_->settle();
 }
 
-/// Says what ran. Throws Error{broken} where that is not what the plan has asked for.
+/// Looks at a call that is recorded for that alone. One that cannot be recorded is measured all the same.
+void GroupCalls::look_at_eager(const std::vector<gpu::DeviceStream>& streams) {
+  try {
+    look_at(gpu::work_of(recordings_of(streams, 1).front().graph()));
+  } catch (const Error& error) {
+    if (expected_ != Expected::anything || error.fault() == Fault::fatal) throw;
+  }
+  // With NCCL 2.28.9 on H200s an eager call took 4 us longer while a graph was there, and no longer than before once
+  // that was gone.
+  communicator_->forget_graph();
+  settle(streams);
+}
+
+/// Says what ran. Throws Error{broken} where that is not what the plan has asked for, Error{unsupported}
+/// where nothing tells.
 void GroupCalls::look_at(const gpu::RecordedWork& work) {
-  if (!work.known()) return;
+  if (!work.known()) {
+    if (expected_ == Expected::anything) return;
+    throw Error(Fault::unsupported, "the driver does not tell what " + communicator_->library().name() +
+                                        " ran on registered windows: set registered: no");
+  }
   add_note("ran " + work.text());
   const auto symmetric = [](const std::string& kernel) {
     return kernel.starts_with("ncclSymkDev") || kernel.starts_with("ncclSymDev");  // of NCCL 2.27: the latter

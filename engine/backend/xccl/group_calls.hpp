@@ -165,6 +165,7 @@ class GroupCalls final : public gpu::MultiGpuWork {
   void set_up();
   void settle(const std::vector<gpu::DeviceStream>& streams);
   void register_buffers();
+  void look_at_eager(const std::vector<gpu::DeviceStream>& streams);
   void look_at(const gpu::RecordedWork& work);
   [[nodiscard]] std::list<gpu::Recording> recordings_of(const std::vector<gpu::DeviceStream>& streams,
                                                         std::uint64_t calls);

@@ -173,8 +173,17 @@ inline gpuError_t upload_graph(gpuGraphExec_t graph, gpuStream_t stream) {
   return cudaGraphUpload(graph, stream);
 }
 
-/// True where kernel_of() can succeed.
-inline constexpr bool names_kernels_of_graphs = CUDART_VERSION >= 12030;
+inline std::string no_kernel_names() {
+#if CUDART_VERSION >= 12030
+  int driver = 0;
+  if (cudaDriverGetVersion(&driver) == cudaSuccess && driver >= 12030) return {};
+  return "the driver does not name kernels: that came with CUDA 12.3, it speaks " + version_text(driver);
+#else
+  return "this engine was built with CUDA " + version_text(CUDART_VERSION) +
+         ": names of kernels came with 12.3";
+#endif
+}
+
 /// Gives the name of the kernel of a graph's node, and its blocks in x; drivers before CUDA 12.3 do not know it.
 inline gpuError_t kernel_of(gpuGraphNode_t node, const char** kernel_name, unsigned int* blocks) {
 #if CUDART_VERSION >= 12030

@@ -125,7 +125,9 @@ inline gpuError_t upload_graph(gpuGraphExec_t, gpuStream_t) {
   return gpuSuccess;
 }  // HIP does so on instantiation
 
-inline constexpr bool names_kernels_of_graphs = false;
+/// Why kernel_of() cannot succeed; empty where it can.
+inline std::string no_kernel_names() { return "HIP does not name the kernels of a graph"; }
+
 inline gpuError_t kernel_of(gpuGraphNode_t, const char**, unsigned int*) { return hipErrorNotSupported; }
 
 /// A region from one GPU's memory to another's.
