@@ -308,6 +308,21 @@ TEST_F(CopyForms, InBatchesOfUnequalBuffersAreRefused) {
   EXPECT_NE(refusal(flow("copy-batch", "device", "device", 6400, {{"api", "2d"}, {"scatter", "yes"}})), "");
 }
 
+TEST_F(CopyForms, InBatchesWithNumbersThatTheirApiIgnoresAreRefused) {
+  const auto with = [this](const char* api, const char* name, const char* value) {
+    return refusal(flow("copy-batch", "device", "device", 64 * KiB, {{"api", api}, {name, value}}));
+  };
+  for (const char* api : {"batch", "loop", "2d"}) {
+    EXPECT_NE(with(api, "blocks", "4").find("blocks"), std::string::npos) << api;
+    EXPECT_NE(with(api, "threads", "128").find("threads"), std::string::npos) << api;
+  }
+  for (const char* api : {"batch", "loop", "2d", "kernel"}) {
+    EXPECT_NE(with(api, "stages", "4").find("stages"), std::string::npos) << api;
+    EXPECT_NE(with(api, "stage_bytes", "1024").find("stage_bytes"), std::string::npos) << api;
+  }
+  EXPECT_EQ(with("kernel", "blocks", "4"), "");
+}
+
 struct Recorded {
   const char* method;
   Ends between;

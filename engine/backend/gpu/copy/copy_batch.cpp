@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <chrono>
 #include <future>
+#include <string>
 #include <vector>
 
 #include "backend/gpu/copy/copy_path.hpp"
@@ -152,6 +153,22 @@ class BatchTransfer final : public DriverRegionTransfer {
   std::vector<std::size_t> sizes_;  ///< alike in every slot
 };
 
+/// Tells whether the flow's api reads each number of a grid that the plan sets.
+Support reads_numbers(const Flow& flow, BatchApi api) {
+  GridNumbers read;
+  if (api == BatchApi::bulk) read = bulk_numbers;
+  if (api == BatchApi::kernel) read = plain_grid_numbers;
+  for (const GridNumber& one : bulk_numbers) {
+    const bool is_read = std::any_of(read.begin(), read.end(), [&](const GridNumber& number) {
+      return number.parameter.name == one.parameter.name;
+    });
+    if (!is_read && flow.parameters.sets(one.parameter))
+      return Support::no("api " + std::string(batch_api.word_at(static_cast<std::size_t>(api))) +
+                         " takes no parameter " + std::string(one.parameter.name));
+  }
+  return Support::yes();
+}
+
 Support can_batch(GpuContext& context, const Flow& flow) {
   const Bytes count = buffer_count(flow);
   if (flow.bytes == 0 || flow.bytes % count != 0) {
@@ -162,6 +179,7 @@ Support can_batch(GpuContext& context, const Flow& flow) {
   if (api != BatchApi::batch &&
       flow.parameters.choice<vendor::ReadOrder>(read_order) != vendor::ReadOrder::stream)
     return Support::no("parameter order is of api batch: other copies read in stream order");
+  if (const Support read = reads_numbers(flow, api); !read) return read;
   if (api == BatchApi::kernel) return kernels_reach(context, flow, Ends::both);
   if (api == BatchApi::bulk) {
     if (flow.bytes / count % vector_bytes != 0)
