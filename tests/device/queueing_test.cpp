@@ -78,6 +78,7 @@ TEST_F(Queueing, LateArrivalsAreSpreadOverTheirTime) {
 TEST_F(Queueing, PiecesDeliverEveryByteAndDamageIsFound) {
   for (const char* piece : {"4096", "65536", "1048576", "8388608"}) {
     for (const char* between : {"nothing", "kernel"}) {
+      if (std::string(between) == "kernel" && std::stoul(piece) > 256 * KiB) continue;
       for (const auto& [source, destination] : {std::pair{"pinned", "device"}, {"device", "pinned"}}) {
         const Flow wanted =
             flow("copy-engine", source, destination, 256 * KiB + 9, {{"piece", piece}, {"between", between}});
@@ -97,10 +98,14 @@ TEST_F(Queueing, PiecesDeliverEveryByteAndDamageIsFound) {
 TEST_F(Queueing, WhatCannotBeSoIsRefused) {
   using Asked = std::map<std::string, std::string>;
   for (const Asked& asked : {Asked{{"piece", "4096"}},
+                             {{"between", "kernel"}},
+                             {{"between", "kernel"}, {"piece", "4194304"}},
                              {{"call", "sync"}, {"priority", "high"}},
                              {{"call", "sync"}, {"arrival", "100"}},
                              {{"call", "sync"}, {"between", "kernel"}}})
     EXPECT_NE(refusal(flow("copy-engine", "pinned", "device", 4 * MiB, asked)), "");
+  EXPECT_EQ(refusal(flow("copy-engine", "pinned", "device", 4 * MiB, {{"call", "sync"}, {"piece", "4096"}})),
+            "");
 }
 
 TEST_F(Queueing, MatrixProductsAreRight) {

@@ -183,7 +183,9 @@ Support can_copy(const GpuContext& context, const Flow& flow) {
       flow.parameters.choice<Between>(between_pieces) == Between::kernel;
   if (sync && on_its_stream)
     return Support::no("call sync copies on the default stream: priority, arrival and between are of others");
-  if (commands_of(flow) > queue_share)
+  if (flow.parameters.choice<Between>(between_pieces) == Between::kernel && piece_of(flow) >= flow.bytes)
+    return Support::no("between: kernel needs two pieces: set piece below " + std::to_string(flow.bytes));
+  if (!sync && commands_of(flow) > queue_share)
     return Support::no(std::to_string(commands_of(flow)) + " copies and kernels are more than the " +
                        std::to_string(queue_share) + " that wait behind a gate: set a larger piece");
   return has_copy_path(context, flow);
