@@ -3,10 +3,10 @@
 
 #include <algorithm>
 #include <atomic>
-#include <cmath>
 #include <new>
 
 #include "backend/gpu/call/call_transfer.hpp"
+#include "backend/gpu/gate/arrival.hpp"
 #include "backend/gpu/vendor/check.hpp"
 #include "base/error.hpp"
 #include "base/steady_clock.hpp"
@@ -138,9 +138,7 @@ void GpuLane::close(std::uint64_t round) {
 }
 
 void GpuLane::arrive_late(Seconds latest) {
-  constexpr double golden = 0.6180339887498949;  // its multiples, less their whole parts, fill 0..1 evenly
-  const double part = std::fmod(static_cast<double>(round_) * golden, 1.0);
-  check(launch_work(stream_, part * latest), "launch_work");
+  check(launch_work(stream_, drawn_part(round_) * latest), "launch_work");
 }
 
 void GpuLane::stamp_start() { LINKSCOPE_CHECK(gpuEventRecord(start_, stream_)); }
