@@ -1,14 +1,16 @@
 // A Python child whose program is a script of bash: what it costs while it is silent, and what is left where it cannot
-// start.
+// start; the quantities of Python's methods.
 #include "backend/python/child.hpp"
 
 #include <gtest/gtest.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <string>
+#include <string_view>
 
 #include "backend/python/methods.hpp"
 #include "base/error.hpp"
@@ -71,6 +73,28 @@ TEST(PythonChild, LeavesNothingOpenWhereDescriptorsRunOut) {
     EXPECT_THROW(Child("/nowhere/python", 20), Error) << room;
     ::setrlimit(RLIMIT_NOFILE, &limit);
     EXPECT_EQ(open_descriptors(), before) << room;
+  }
+}
+
+TEST(PythonMethods, PingPongsBarriersAndEmptyMessagesAreLatencies) {
+  const auto quantity = [rows = methods(std::make_shared<PythonContext>("", GroupPlace{}))](
+                            std::string_view name, const char* parameter, const char* value, Bytes bytes) {
+    Flow flow;
+    flow.bytes = bytes;
+    flow.parameters.set(parameter, value);
+    return std::find_if(rows.begin(), rows.end(), [&](const Method& row) { return row.name() == name; })
+        ->quantity(flow);
+  };
+  for (const char* name : {"torch-send", "torch-mpi"}) {
+    EXPECT_EQ(quantity(name, "call", "ping-pong", 64), Quantity::latency) << name;
+    EXPECT_EQ(quantity(name, "call", "send", 64), Quantity::bandwidth) << name;
+    EXPECT_EQ(quantity(name, "call", "send", 0), Quantity::latency) << name;
+  }
+  EXPECT_EQ(quantity("nvshmem", "call", "ping-pong", 64), Quantity::latency);
+  EXPECT_EQ(quantity("nvshmem", "call", "transfer", 64), Quantity::bandwidth);
+  for (const char* name : {"torch-collective", "nvshmem-collective"}) {
+    EXPECT_EQ(quantity(name, "collective", "barrier", 64), Quantity::latency) << name;
+    EXPECT_EQ(quantity(name, "collective", "all-reduce", 64), Quantity::bandwidth) << name;
   }
 }
 

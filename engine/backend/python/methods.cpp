@@ -106,13 +106,23 @@ std::unique_ptr<PreparedParts> assemble(const std::shared_ptr<PythonContext>& co
       });
 }
 
-Quantity quantity_of(const Flow& flow) {
-  const auto said = flow.parameters.all().find(std::string(call.name));
-  const bool there_and_back = said != flow.parameters.all().end() && said->second == "ping-pong";
+using QuantityOf = Quantity (*)(const Flow&);
+constexpr QuantityOf by_bytes = [](const Flow& flow) {
+  return flow.bytes == 0 ? Quantity::latency : Quantity::bandwidth;
+};
+constexpr QuantityOf by_collective = [](const Flow& flow) {
   const bool barrier =
       flow.parameters.given_choice<CollectiveKind>(collective_kind) == CollectiveKind::barrier;
-  return there_and_back || barrier || flow.bytes == 0 ? Quantity::latency : Quantity::bandwidth;
+  return barrier ? Quantity::latency : by_bytes(flow);
+};
+/// `way`: a parameter whose second word is ping-pong.
+Quantity by_way(const Flow& flow, const Parameter& way) {
+  enum class ThereOrBack { there, there_and_back };
+  const bool ping_pong = flow.parameters.given_choice<ThereOrBack>(way) == ThereOrBack::there_and_back;
+  return ping_pong ? Quantity::latency : by_bytes(flow);
 }
+constexpr QuantityOf by_call = [](const Flow& flow) { return by_way(flow, call); };
+constexpr QuantityOf by_one_sided_call = [](const Flow& flow) { return by_way(flow, one_sided_call); };
 
 /// `needs`: as PythonContext::has.
 Support taken_in(PythonContext& context, const char* needs, const Flow& flow, const Case& wanted) {
@@ -134,7 +144,7 @@ constexpr Parts by_executor = [](const Flow& flow) {
 
 /// `parts`: null where a flow is in one process.
 Method row(const std::shared_ptr<PythonContext>& context, const MethodSpec& spec, const char* needs,
-           Parts parts, std::vector<Parameter> parameters) {
+           Parts parts, QuantityOf quantity_of, std::vector<Parameter> parameters) {
   return {
       .spec = spec,
       .parameters = std::move(parameters),
@@ -159,7 +169,7 @@ Method nixl(const std::shared_ptr<PythonContext>& context) {
               "lists of pieces between two processes by NVIDIA's NIXL over UCX, pushed or pulled",
               Quantity::bandwidth,
               {.by_python = true, .fill_gbps = 1}},
-             "distributed", by_executor, {pieces, shuffled});
+             "distributed", by_executor, by_bytes, {pieces, shuffled});
 }
 
 /// A collective by kernels on one another's GPU memory, which the child maps.
@@ -167,7 +177,7 @@ Method mapping(const std::shared_ptr<PythonContext>& context, std::string_view n
                const char* needs, std::vector<Parameter> parameters = {}) {
   constexpr MethodTraits traits{.maps_members = true, .by_python = true, .fill_gbps = tensor_fill};
   parameters.insert(parameters.end(), {device_form, recorded, collective_kind, element_type});
-  return row(context, {name, summary, Quantity::bandwidth, traits}, needs, &collective_parts,
+  return row(context, {name, summary, Quantity::bandwidth, traits}, needs, &collective_parts, by_collective,
              std::move(parameters));
 }
 
@@ -176,7 +186,7 @@ Method put_or_get(const std::shared_ptr<PythonContext>& context) {
   return row(
       context,
       {"nvshmem", "puts and gets of NVIDIA's NVSHMEM between two processes", Quantity::bandwidth, traits},
-      "nvshmem", by_executor,
+      "nvshmem", by_executor, by_one_sided_call,
       {operation, caller, blocks, repeats_parameter, one_sided_call, device_form, recorded});
 }
 
@@ -261,7 +271,7 @@ std::vector<Method> methods(const std::shared_ptr<PythonContext>& context) {
                "Tensor.copy_ between two devices of one process",
                Quantity::bandwidth,
                {.stages = true, .by_python = true, .fill_gbps = tensor_fill, .calls = "copy-engine"}},
-              "torch", nullptr, {non_blocking}),
+              "torch", nullptr, by_bytes, {non_blocking}),
           row(context,
               {"torch-send",
                "send and recv of torch.distributed between two processes",
@@ -272,7 +282,7 @@ std::vector<Method> methods(const std::shared_ptr<PythonContext>& context) {
                 .host_gbps = 1.5,
                 .fill_gbps = tensor_fill,
                 .calls = "xccl"}},
-              "distributed", two_processes, {backend, form, recorded, call}),
+              "distributed", two_processes, by_call, {backend, form, recorded, call}),
           row(context,
               {"torch-collective",
                "collectives of torch.distributed, one member in each process",
@@ -282,7 +292,7 @@ std::vector<Method> methods(const std::shared_ptr<PythonContext>& context) {
                 .host_gbps = 0.6,
                 .fill_gbps = tensor_fill,
                 .calls = "xccl-collective"}},
-              "distributed", &collective_parts,
+              "distributed", &collective_parts, by_collective,
               {backend, form, recorded, collective_kind, element_type, torch_in_place}),
           mapping(context, "torch-symm-mem", "collectives of torch.ops.symm_mem, without multicast",
                   "distributed", {symmetric_algorithm, symmetric_in_place}),
@@ -307,7 +317,7 @@ std::vector<Method> methods(const std::shared_ptr<PythonContext>& context) {
                 .gpu_gbps = 50,
                 .fill_gbps = tensor_fill,
                 .calls = "mpi"}},
-              "mpi", two_processes, {call}),
+              "mpi", two_processes, by_call, {call}),
           nixl(context)};
 }
 
