@@ -71,6 +71,18 @@ def test_two_that_do_not_disturb_each_other_take_half_of_the_sum() -> None:
     assert (line["compute"], line["sms"], line["clear"]) == ("matrix-product", 112, True)
 
 
+@pytest.mark.parametrize("beside", [False, True])
+def test_a_copy_that_was_alone_at_another_size_alone_has_no_overlap(beside: bool) -> None:
+    other = flow("gpu:1", "gpu:0", 64 * MIB, role="alongside") if beside else {**PRODUCT, "role": "alongside"}
+    alone = flow("gpu:1", "gpu:0", 16 * MIB) if beside else PRODUCT
+    rows = [
+        row("copy", [COPY if beside else {**COPY, "bytes": 16 * MIB}], [steady(200e-6)]),
+        row("other", [alone], [steady(50e-6)]),
+        row("both", [COPY, other], [steady(200e-6), steady(200e-6)]),
+    ]
+    assert asked("overlap", rows).outcome is Outcome.UNTESTED
+
+
 def test_the_one_that_ends_last_decides() -> None:
     found = asked("overlap", together(300e-6, 400e-6))
     line = found.tables[0].frame.row(0, named=True)

@@ -37,7 +37,7 @@ def overlap(run: Run) -> polars.DataFrame:
 def _line(run: Run, single: AloneRates, line: Json) -> Iterator[Json]:
     flows, row = single.flows(line), run.rows[line["id"]]
     beside = [number for number, flow in enumerate(flows) if flow.get("role") == "alongside"]
-    found = [single.of(flow, line) for flow in flows]
+    found = [single.of_its_size(flow, line) for flow in flows]
     if not beside or len(beside) + 1 != len(flows) or None in found:
         return
     alone = [by.interval(one, "seconds") for one in found if one is not None]

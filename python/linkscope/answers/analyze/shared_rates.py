@@ -21,6 +21,7 @@ Json = dict[str, Any]
 
 _NOT_THE_WORK = ("role", "bytes", "tuning_group", "route")
 """Fields in which two flows may differ and be the same transfer of another size."""
+_ENDS = ("source", "destination", "members")
 _TIMING = ("clock", "call", "calls_included", "both_ways", "environment", "processes")
 
 
@@ -59,6 +60,12 @@ class AloneRates:
         """Return the line of a flow of the result ``together`` alone: of its size, else of the largest."""
         sizes = self._lines.get(_key(flow, together))
         return None if sizes is None else sizes.get(flow["bytes"], sizes[max(sizes)])
+
+    def of_its_size(self, flow: Json, together: Json) -> Json | None:
+        """Return the line of a flow alone, of its size; a flow without ends moves no bytes, so any size is its own."""
+        found = self.of(flow, together)
+        moves = any(end in flow for end in _ENDS)
+        return None if found is not None and moves and found["bytes"] != flow["bytes"] else found
 
     def shared(self, together: Json) -> SharedRates | None:
         """Return what all flows of the case of a result should reach.
