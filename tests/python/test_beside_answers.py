@@ -48,6 +48,12 @@ def test_a_small_copy_waits_behind_a_large_one_that_loses_rate() -> None:
     assert found.headline.code == "analyze.queueing-waits"
 
 
+def test_a_large_copy_that_was_alone_at_another_size_alone_has_no_loss() -> None:
+    small, _, behind = queue(201)
+    other = row("large", [{**LARGE, "bytes": 64 * MIB}], [steady(2e-3)], "first")
+    assert asked("queueing", [small, other, behind]).tables[0].frame["lost"].to_list() == [None]
+
+
 def test_few_samples_have_no_99th_percentile() -> None:
     assert asked("queueing", queue(199)).tables[0].frame["p99_s"].to_list() == [None]
 

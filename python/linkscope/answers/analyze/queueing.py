@@ -43,12 +43,12 @@ def queueing(run: Run) -> polars.DataFrame:
 def _line(run: Run, single: AloneRates, line: Json) -> Iterator[Json]:
     flows = single.flows(line)
     large = [number for number, flow in enumerate(flows) if flow.get("role") == "background"]
-    alone = single.of(flows[0], line)
-    if len(large) != 1 or len(flows) != 2 or alone is None or alone["bytes"] != line["bytes"]:
+    alone = single.of_its_size(flows[0], line)
+    if len(large) != 1 or len(flows) != 2 or alone is None:
         return
     flow, rate = flows[large[0]], run.rows[line["id"]].flows[large[0]].gbps
     asked = flow.get("parameters", {})
-    whole = single.of(_whole(flow), line)
+    whole = single.of_its_size(_whole(flow), line)
     samples = stats_of([one for row in run.rows[line["id"]].measured for one in row.flows[0].samples_s])
     behind, before = by.interval(line, "value"), by.interval(alone, "value")
     yield {
