@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import modelled_run as made
 import polars
@@ -27,10 +28,20 @@ def seconds(api: str, pieces: int, size: int) -> float:
     return first + piece * pieces + size / gbps * 1e-9
 
 
-def copied(name: str, size: int, time: float, method: str, parameters: dict[str, object], clock: str = "host") -> Row:
+def copied(
+    name: str,
+    size: int,
+    time: float,
+    method: str,
+    parameters: dict[str, object],
+    clock: str = "host",
+    memory: str = "pinned",
+    **conditions: Any,
+) -> Row:
     flow = {**made.flow("numa:0", "gpu:0", size, method, parameters=parameters), "executor": "gpu:0"}
+    flow["source"] = {"device": "numa:0", "memory": memory}
     case = made.case(f"{name}-{size}-{'-'.join(map(str, parameters.values()))}", [flow], {"title": name}, clock)
-    return made.ok(case, [made.steady(time)])
+    return made.ok({**case, **conditions}, [made.steady(time)])
 
 
 def run() -> RunFile:
@@ -80,6 +91,17 @@ def test_a_line_for_each_method_has_its_costs_and_shares() -> None:
     for count, size in SHARED_AT:
         wanted = (9e-6 + count * size / 50e9) / seconds("kernel", count, count * size)
         assert kernel[f"share_{size}"] == pytest.approx(wanted, rel=1e-3)
+
+
+@pytest.mark.parametrize(
+    "other",
+    [{"memory": "managed"}, {"processes": 2}, {"cache": "warm"}],
+    ids=["memory", "processes", "cache"],
+)
+def test_a_copy_in_other_conditions_is_no_copy_of_the_same_bytes(other: dict[str, Any]) -> None:
+    rows = [row for row in run().rows if "/list-" in row.id]
+    rows += [copied("one", size, 1e-6, "copy-engine", {}, **other) for _, size in LISTS]
+    assert lists(usable(Run(made.run(found=rows))))["of_one"].null_count() == len(COSTS) * len(LISTS)
 
 
 def test_the_best_method_is_the_fastest_of_each_list() -> None:

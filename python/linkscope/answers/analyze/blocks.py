@@ -25,7 +25,7 @@ SHARED_AT = tuple((1000, size << 10) for size in (4, 16, 64))
 """Lists whose share of one copy of all their bytes the first table has: pieces, and bytes of each."""
 _COUNT, _BLOCKS = r"\bcount=(\d+) ?", r"\bblocks=(\d+) ?"
 _SERIES = (*by.alike("parameters"), "path", "others")
-_ONE = ("path", "clock", "bytes")
+_ONE = ("path", "clock", "bytes", "source_memory", "destination_memory", "cache", "processes")
 _SHOWN = ("first_s", "piece_s", "gbps", *(f"share_{size}" for _, size in SHARED_AT))
 
 
@@ -33,7 +33,8 @@ def lists(results: polars.DataFrame) -> polars.DataFrame:
     """Return a line for each list of pieces, alone on its path.
 
     ``pieces`` of ``piece_bytes``, ``called`` what the method is called here, ``each_s``: seconds for one piece.
-    ``of_one``: the rate over that of the fastest single copy of as many bytes on this path and clock; null without one.
+    ``of_one``: the rate over that of the fastest single copy of as many bytes in these conditions (``_ONE``); null
+    without one.
     """
     known = _series(results, _COUNT, "pieces").filter(polars.col("bytes") % polars.col("pieces") == 0)
     copies = by.alone(results).filter(
@@ -43,6 +44,7 @@ def lists(results: polars.DataFrame) -> polars.DataFrame:
         copies.group_by(_ONE).agg(polars.col("seconds").min().alias("one_s")),
         on=_ONE,
         how="left",
+        nulls_equal=True,
         maintain_order="left",
     ).with_columns(
         (polars.col("bytes") // polars.col("pieces")).alias("piece_bytes"),
