@@ -54,10 +54,15 @@ def run() -> RunFile:
     for blocks in (1, 2, 4, 8, 16):
         rate = min(10e9 * blocks, 52e9)
         rows.append(copied("sms", 64 * MIB, 64 * MIB / rate, "kernel-copy", {"blocks": blocks}, "device"))
-    chase = {**made.flow("numa:0", "gpu:0", 2 * MIB, "pointer-chase"), "executor": "gpu:0"}
+    return made.run(found=[*rows, trip("pointer-chase", "pinned", 1e-6)])
+
+
+def trip(method: str, memory: str, time: float) -> Row:
+    chase = {**made.flow("numa:0", "gpu:0", 2 * MIB, method), "executor": "gpu:0"}
+    chase["source"] = {"device": "numa:0", "memory": memory}
     del chase["destination"]
-    rows.append(made.ok(made.case("trip", [chase], {"title": "trip", "figure": "latency"}), [made.steady(1e-6)], True))
-    return made.run(found=rows)
+    case = made.case(f"{method}-{memory}", [chase], {"title": "trip", "figure": "latency"})
+    return made.ok(case, [made.steady(time)], True)
 
 
 @pytest.mark.parametrize("api", COSTS)
@@ -124,6 +129,12 @@ def test_blocks_of_a_grid_are_explained_by_bytes_in_flight() -> None:
     (line,) = sms(usable(Run(run()))).iter_rows(named=True)
     assert (line["enough_blocks"], line["in_flight"]) == (8, pytest.approx(10_000, rel=0.01))
     assert line["block_gbps"] == pytest.approx(10, rel=0.01)
+
+
+def test_the_round_trip_is_the_shortest_from_the_same_memory() -> None:
+    others = [trip("bulk-chase", "pinned", 3e-6), trip("pointer-chase", "managed", 0.5e-6)]
+    (line,) = sms(usable(Run(made.run(found=[*run().rows, *others])))).iter_rows(named=True)
+    assert line["round_trip_s"] == pytest.approx(1e-6, rel=0.01)
 
 
 def test_the_answer_has_all_three_tables() -> None:

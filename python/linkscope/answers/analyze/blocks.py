@@ -26,6 +26,7 @@ SHARED_AT = tuple((1000, size << 10) for size in (4, 16, 64))
 _COUNT, _BLOCKS = r"\bcount=(\d+) ?", r"\bblocks=(\d+) ?"
 _SERIES = (*by.alike("parameters"), "path", "others")
 _ONE = ("path", "clock", "bytes", "source_memory", "destination_memory", "cache", "processes")
+_LOADED = ("executor", "source", "source_memory")
 _SHOWN = ("first_s", "piece_s", "gbps", *(f"share_{size}" for _, size in SHARED_AT))
 
 
@@ -95,11 +96,11 @@ def sms(results: polars.DataFrame) -> polars.DataFrame:
     """Return a line for each kernel and path that was measured by numbers of blocks of its grid.
 
     ``enough_blocks``: the fewest that reach 90% of the best rate ``gbps``; ``block_gbps``: the rate of one block at the
-    fewest. ``round_trip_s``: what a load of the executor from the source takes, where the run has it; ``in_flight``:
-    bytes that one block has under way, ``block_gbps`` times the round trip.
+    fewest. ``round_trip_s``: the shortest that a load of the executor from this memory of the source takes, where the
+    run has it; ``in_flight``: bytes that one block has under way, ``block_gbps`` times the round trip.
     """
     loads = by.alone(results).filter(polars.col("movement").str.contains("^gpu-reads-(host|peer)"))
-    trips = {tuple(line[:2]): line[2] for line in loads.select("executor", "source", "seconds").iter_rows() if line[2]}
+    trips = {tuple(ends): seconds for *ends, seconds in loads.group_by(_LOADED).agg(polars.col("seconds").min()).rows()}
     series = _series(results, _BLOCKS, "blocks").filter(polars.col("gbps") > 0)
     several = series.filter(polars.col("blocks").n_unique().over(*_SERIES, "bytes") >= by.FEWEST)
     kinds = several.group_by((*_SERIES, "bytes"), maintain_order=True)
@@ -110,7 +111,7 @@ def _sms(lines: polars.DataFrame, trips: dict[tuple[Any, ...], float]) -> Json:
     first, most = lines.row(0, named=True), max(lines["gbps"].to_list())
     enough = lines.filter(polars.col("gbps") >= ENOUGH * most).row(0, named=True)
     block = first["gbps"] / first["blocks"]
-    trip = trips.get((first["executor"], first["source"]))
+    trip = trips.get(tuple(first[name] for name in _LOADED))
     return {
         **lines.select(*by.DESCRIBED, "path", "bytes", "called").row(0, named=True),
         **{"gbps": most, "enough_blocks": enough["blocks"], "block_gbps": block, "round_trip_s": trip},
