@@ -9,6 +9,8 @@ import re
 import shutil
 import subprocess
 import sys
+from collections.abc import Callable
+from copy import deepcopy
 from pathlib import Path
 from typing import Any
 
@@ -34,6 +36,7 @@ from linkscope.results.run_file import RunFile
 ROOT = Path(__file__).parents[2]
 RECORDED = ROOT / "tests" / "fixtures" / "runs" / "h200x4-default.jsonl"
 PACKETS = ROOT / "tests" / "fixtures" / "runs" / "h200x4-packets.jsonl"
+Json = dict[str, Any]
 COLLECTIVES = ("all-reduce", "reduce-scatter", "all-gather", "reduce", "broadcast")
 FAST_START, FAST_END = line(5, 50), line(20, 300)
 CROSS = 15e-6 / (1 / 50e9 - 1 / 300e9)
@@ -114,6 +117,36 @@ def test_every_measured_setting_goes_to_nccls_optimizer(tuner_run: RunFile) -> N
     at = next(one for one in lines if one["collective"] == "reduce" and int(one["size_bytes"]) == 64 * KIB)
     assert (at["algorithm"], at["protocol"], at["nodes"], at["ranks"]) == ("ring", "ll", "1", "4")
     assert float(at["bandwidth_gbps"]) * float(at["latency_us"]) * 1e3 == pytest.approx(64 * KIB, rel=1e-3)
+
+
+def beside_plain_ones(change: Callable[[Json], None]) -> list[Row]:
+    """Return a curve of a third setting whose cases are changed."""
+    changed = []
+    for row in rows("all-reduce", nccl("tree", "simple", 4), line(1, 900)):
+        raw = deepcopy(row.raw)
+        change(raw)
+        changed.append(Row.from_json(raw))
+    return changed
+
+
+def of_two_flows(raw: Json) -> None:
+    for part in (raw["case"], raw):
+        part["flows"] = part["flows"] * 2
+
+
+def of_windows(raw: Json) -> None:
+    raw["case"]["flows"][0]["parameters"]["registered"] = "window"
+
+
+def misaligned(raw: Json) -> None:
+    raw["case"]["flows"][0]["parameters"]["misaligned"] = 4
+
+
+@pytest.mark.parametrize("change", [of_two_flows, of_windows, misaligned])
+def test_only_plain_calls_one_at_a_time_go_to_a_tuner(change: Callable[[Json], None]) -> None:
+    plain = [rows("all-reduce", nccl("ring", *one), FAST_START) for one in (("ll", 8), ("simple", 8))]
+    lines = list(csv.DictReader(export(run([*plain, beside_plain_ones(change)]), "nccl-optimize").splitlines()))
+    assert {one["algorithm"] for one in lines} == {"ring"}
 
 
 def numbers_of(text: str) -> list[int]:

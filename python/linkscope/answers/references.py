@@ -9,7 +9,7 @@ from typing import Any
 import polars
 
 from linkscope.answers.stand_out import groups_of
-from linkscope.figures.columns import RATE, TIME
+from linkscope.figures.columns import PLAIN_COLLECTIVE, RATE, TIME
 from linkscope.figures.run import Run
 from linkscope.importers.peer_output import WITHOUT_PEER_ACCESS
 from linkscope.machine.expected import (
@@ -38,7 +38,6 @@ SENT_SHARE, SENT_TOLERANCE = 0.9, 0.3
 LEAST_GBPS = 1e-3
 """Line rate below which a topology says nothing."""
 _ON_GPUS = ("gpu-large", "gpu", "flag")
-_SETTINGS_OF_NCCL = r"\b(registered=window|policy=[ez]|ctas=[1-9]|misaligned=[1-9]|algorithm=)"
 SCHEMA: dict[str, Any] = {
     "key": polars.UInt32,
     **dict.fromkeys(("kind", "link", "known_source"), polars.String),
@@ -232,8 +231,7 @@ def _collectives(run: Run, frame: polars.DataFrame) -> Iterator[Line]:
     plain = frame.filter(
         polars.col("figure") == "bus",
         ~polars.col("modelled"),
-        (polars.col("load") == "once") & (polars.col("environment") == "") & (polars.col("flows") == 1),
-        ~polars.col("parameters").str.contains(_SETTINGS_OF_NCCL),
+        (polars.col("load") == "once") & (polars.col("environment") == "") & PLAIN_COLLECTIVE,
         ~polars.col("parameters").str.contains(r"\btype=") | polars.col("parameters").str.contains(r"\btype=float32\b"),
     )
     columns = ("key", "id", "members", "method", "collective", "bytes", "notes", "value", "origin")

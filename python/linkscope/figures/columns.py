@@ -116,5 +116,10 @@ ASKED = frozenset(
     )
 )
 """Parameters that say what is to be done. All others say how, and are the user's to choose."""
+PLAIN_COLLECTIVE = (polars.col("flows") == 1) & ~polars.col("parameters").fill_null("").str.contains(
+    r"\b(registered=window|policy=[ez]|ctas=[1-9]|misaligned=[1-9]|algorithm=)"
+)
+"""Collectives as a library makes them unless told otherwise, one at a time: without windows, policies or CTAs that a
+caller sets, of aligned buffers, by the library's own algorithm."""
 DEFAULTS = frozenset({("non_temporal", "0"), ("registered", "no"), ("policy", "default"), ("ctas", "0")})
 """Parameters that some tests name and others leave as they are: the same way."""

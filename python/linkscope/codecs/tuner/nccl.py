@@ -9,6 +9,7 @@ import polars
 
 from linkscope.codecs.tuner.exported import Exported
 from linkscope.codecs.tuner.tuned import Environment, Tuned, few_digits, tuned
+from linkscope.figures.columns import PLAIN_COLLECTIVE
 from linkscope.messages.catalog import problem
 
 SUITE = "nccl-tuner"
@@ -22,8 +23,6 @@ _NAMES = {
 _ALGORITHMS = ("tree", "ring", "collnet_direct", "collnet_chain", "nvls", "nvls_tree", "pat")
 _PROTOCOLS = ("ll", "ll128", "simple")
 _END = (1 << 64) - 1
-_NOT_CHOSEN = r"\b(registered=window|policy=(efficiency|zero)|ctas=[1-9])"
-"""Parameters that no rule expresses: a plug-in neither registers windows nor sets a call's CTAs."""
 _OPTIMIZE = "collective,size_bytes,algorithm,protocol,channels,nodes,ranks,pipeOps,regBuff,bandwidth_gbps,latency_us"
 
 
@@ -63,9 +62,13 @@ def optimize(source: Exported) -> str:
 
 
 def _measured(results: polars.DataFrame) -> tuple[Tuned, ...]:
-    """Return the settings of each collective, spelt as the file does: "ring,ll,8"."""
-    expressed = results.filter(~polars.col("parameters").fill_null("").str.contains(_NOT_CHOSEN))
-    found = tuned(expressed, "xccl-collective", _setting, lambda setting: int(setting.rpartition(",")[2]))
+    """Return the settings of each collective, spelt as the file does: "ring,ll,8".
+
+    Plain calls alone: a plug-in neither registers windows nor sets a call's CTAs.
+    """
+    found = tuned(
+        results.filter(PLAIN_COLLECTIVE), "xccl-collective", _setting, lambda setting: int(setting.rpartition(",")[2])
+    )
     if not found:
         raise problem("tuner.not-tuned", library="NCCL", suite=SUITE)
     return found

@@ -55,7 +55,8 @@ def tuned(results: polars.DataFrame, method: str, setting: Setting, effort: Call
     Of equals that of the least ``effort`` is taken, of these the fastest.
     """
     found: dict[tuple[str, int], Tuned] = {}
-    usable = results.filter(polars.col("bytes") > 0, polars.col("seconds_low") > 0, method=method, hosts="")
+    timed = results.filter(polars.col("bytes") > 0, polars.col("seconds_low") > 0)
+    usable = timed.filter(method=method, hosts="", flows=1, background=0)
     for (collective, members, *_), lines in usable.group_by(_GROUP, maintain_order=True):
         rivals = _rivals(lines, str(collective), setting)
         one = _tuned(str(collective), len(str(members).split()), rivals, effort)
