@@ -31,7 +31,8 @@ Chain = Sequence[tuple[Pick, Ways]]
 @dataclass(frozen=True)
 class AtSize:
     """What a default picks for so many bytes. ``extra``: what it costs more than ``fastest``, the best of all measured
-    ways, 0 where it ties; ``excess``: the same against what it would pick by the best limits."""
+    ways, 0 where it ties; ``excess``: the same against what it would pick by the best limits. ``own``: both picks were
+    measured by methods that run the framework's own kernels."""
 
     size: int
     way: str
@@ -40,6 +41,7 @@ class AtSize:
     least: Interval
     extra: float
     excess: float
+    own: bool
 
 
 @dataclass(frozen=True)
@@ -47,10 +49,15 @@ class KernelLimit:
     """The largest size of a kernel: by ``default`` and, best on this node, ``last`` bytes; 0: never. ``way``: what was
     measured."""
 
-    kernel: str
+    pick: Pick
     way: str
     default: int
     last: int
+
+    @property
+    def kernel(self) -> str:
+        """Return the name of the kernel."""
+        return self.pick.kernel
 
 
 @dataclass(frozen=True)
@@ -69,14 +76,21 @@ class Default:
         found = []
         for size in self.choice.sizes:
             costs = costs_at(self.choice.rivals, size)
-            way = self._way(next(ways for pick, ways in self.chain if pick.last is None or size <= pick.last), size)
+            pick, ways = next(one for one in self.chain if one[0].last is None or size <= one[0].last)
+            way = self._way(ways, size)
             if way is not None:
                 fastest, cost = best(costs)[0], costs[way]
                 chain, sizes, cuts = self._kernels
-                own = self._way(chain[bisect(cuts, sizes.index(size))][1], size) or way
-                extras = [_extra(cost, costs[name]) for name in (fastest, own)]
-                found.append(AtSize(int(size), way, cost, fastest, costs[fastest], extras[0], min(extras)))
+                better, ways = chain[bisect(cuts, sizes.index(size))]
+                picked = self._way(ways, size) or way
+                extras = [_extra(cost, costs[name]) for name in (fastest, picked)]
+                own = self._runs(pick, way) and self._runs(better, picked)
+                found.append(AtSize(int(size), way, cost, fastest, costs[fastest], extras[0], min(extras), own))
         return found
+
+    def _runs(self, pick: Pick, way: str) -> bool:
+        """Return whether a way runs the kernel itself, and none that stands in for it."""
+        return self.choice.ways[way].method in pick.own
 
     @cached_property
     def limits(self) -> tuple[KernelLimit, ...]:
@@ -85,7 +99,7 @@ class Default:
         gains = any(one.excess for one in self.sizes)
         return tuple(
             KernelLimit(
-                pick.kernel, ways[0][0], pick.last or 0, self._last(chain, sizes, cuts, i) if gains else pick.last or 0
+                pick, ways[0][0], pick.last or 0, self._last(chain, sizes, cuts, i) if gains else pick.last or 0
             )
             for i, (pick, ways) in enumerate(chain[:-1])
         )

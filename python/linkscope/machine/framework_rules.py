@@ -27,19 +27,32 @@ class FrameworkRule(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     form: Literal["", "graph", "eager"] = ""
 
 
+class Kernel(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """How a framework's kernel is measured; the head of machines/expected/thresholds.yaml explains each field."""
+
+    own: list[str] = []
+    stands_in: list[str] = []
+    algorithm: Literal["", "one-shot", "two-shot"] = ""
+    table: Literal["", "vllm", "flashinfer"] = ""
+
+
 class _Rules(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    kernels: dict[str, list[str]]
+    kernels: dict[str, Kernel]
     rules: list[FrameworkRule]
 
 
 @dataclass(frozen=True)
 class Pick:
     """A kernel that takes all sizes to ``last`` bytes, included, that no pick before it takes; None: all others.
-    ``measured_as``: methods and settings that they must not contradict, its own first, then what stands in for it."""
+    ``measured_as``: methods and settings that they must not contradict, its own first, then what stands in for it.
+    ``own``: the methods that are its own. ``algorithm``, ``table``: as in machines/expected/thresholds.yaml."""
 
     kernel: str
     last: int | None
     measured_as: tuple[tuple[str, Mapping[str, str]], ...]
+    own: frozenset[str]
+    algorithm: str
+    table: str
 
 
 def framework_rules(architecture: str, gpus: int) -> list[tuple[FrameworkRule, tuple[Pick, ...]]]:
@@ -52,12 +65,13 @@ def framework_rules(architecture: str, gpus: int) -> list[tuple[FrameworkRule, t
 
 
 def _pick(text: str) -> Pick:
-    kernel, *bound = text.split()
+    name, *bound = text.split()
     last = parse_size(bound[1]) - (bound[0] == "below") if bound else None
-    measured_as = [words.split() for words in _rules().kernels[kernel]]
-    return Pick(
-        kernel, last, tuple((method, dict(w.split("=", 1) for w in settings)) for method, *settings in measured_as)
-    )
+    kernel = _rules().kernels[name]
+    measured_as = [words.split() for words in (*kernel.own, *kernel.stands_in)]
+    fitting = tuple((method, dict(w.split("=", 1) for w in settings)) for method, *settings in measured_as)
+    own = frozenset(words.split()[0] for words in kernel.own)
+    return Pick(name, last, fitting, own, kernel.algorithm, kernel.table)
 
 
 @cache

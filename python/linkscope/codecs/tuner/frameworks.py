@@ -25,6 +25,7 @@ _MIB = 1 << 20
 _CUSTOM_MOST = 8 * _MIB
 _VLLM_TABLES = {"sm_90": "9.0", "sm_100": "10.0", "sm_103": "10.3"}
 """Architectures that vLLM's table of its own kernels has."""
+_FLASHINFER = "flashinfer"
 _MSCCLPP, _ALGORITHM, _NAME = "mscclpp-all-reduce", "algorithm", "default_allreduce_{}"
 
 
@@ -34,11 +35,11 @@ def vllm(source: Exported) -> str:
     for one, limits in _limits(source, "vllm"):
         table = _VLLM_TABLES.get(one.architecture)
         for limit in limits:
-            if limit.kernel.startswith("flashinfer"):
+            if limit.pick.table == _FLASHINFER:
                 size, name = repr(limit.last / _MIB), "PassConfig.default_fi_allreduce_fusion_max_size_mb()"
             else:
                 size, name = str(min(limit.last + 1, _CUSTOM_MOST)), f'CUSTOM_ALL_REDUCE_MAX_SIZES["{table}"]'
-            if table or limit.kernel.startswith("flashinfer"):
+            if table or limit.pick.table == _FLASHINFER:
                 lines.append(f"    {name}[{one.gpus}] = {size}  # by {method_name(limit.way)}")
     if not lines:
         raise problem("tuner.no-thresholds", format="vllm")
@@ -56,7 +57,7 @@ def vllm(source: Exported) -> str:
 def sglang(source: Exported) -> str:
     """Return lines of a POSIX shell for the most GPUs that were measured."""
     one, limits = max(_limits(source, "sglang"), key=lambda found: found[0].gpus)
-    one_shot = next((limit for limit in limits if "one-shot" in limit.kernel), limits[-1])
+    one_shot = next((limit for limit in limits if limit.pick.algorithm == "one-shot"), limits[-1])
     lines = [
         *source.comment,
         f"# For SGLang on {one.gpus} GPUs, by {', '.join(method_name(limit.way) for limit in limits)}.",
@@ -108,9 +109,7 @@ def _limits(source: Exported, name: str) -> list[tuple[Default, list[KernelLimit
         if one.rule.export == name and one.limits:
             mine: dict[str, KernelLimit] = {}
             for limit in one.limits:
-                key = (
-                    limit.kernel.partition("-")[0] if name == "vllm" else limit.kernel
-                )  # one table for its own kernels
+                key = limit.pick.table if name == "vllm" else limit.kernel  # vLLM has one limit for each table
                 mine[key] = max(mine.get(key, limit), limit, key=lambda held: held.last)
             found.setdefault(one.gpus, (one, {}))[1].update(mine)
     if not found:
