@@ -161,12 +161,21 @@ def test_rules_depend_on_architecture_and_gpus() -> None:
 
 
 def test_the_first_screen_says_the_dearest_default_alone() -> None:
-    found = answered(NCCL, ONE_SHOT, TWO_SHOT)
+    found = answered(NCCL, OWN, OTHER)
     (note,) = [one for one in found.findings if one.code == "choose.default-cost"]
     assert note.facts["extra"] == max(found.table("choose.defaults").frame["excess"])
     assert found.table("choose.thresholds").detail
     assert found.table("choose.defaults").detail
     assert "choose.default-cost" not in {one.code for one in answered(NCCL, WINDOW).findings}
+
+
+def test_what_stood_in_for_a_kernel_is_no_default_on_the_first_screen() -> None:
+    found = answered(NCCL, ONE_SHOT, TWO_SHOT)
+    (note,) = [one for one in found.findings if one.code == "choose.default-cost"]
+    every = found.table("choose.defaults").frame
+    inductor = every.filter(framework="Inductor")["excess"].to_list()
+    assert (note.facts["framework"], note.facts["extra"]) == ("Inductor", max(inductor)), "its kernel is PyTorch's"
+    assert max(every["excess"]) > max(inductor)
 
 
 def test_sizes_that_one_method_has_are_named() -> None:

@@ -193,8 +193,8 @@ def _details(every: Sequence[Choice], library: str) -> Iterator[Finding]:
 
 
 def _dearest(by_default: Sequence[Default]) -> Iterator[Finding]:
-    """Yield where a framework's threshold costs most, if any does."""
-    costs = [(at.excess, at.size, one.rule.framework) for one in by_default for at in one.sizes]
+    """Yield where a framework's threshold costs most, if any does by its own kernels; --full has stand-ins as well."""
+    costs = [(at.excess, at.size, one.rule.framework) for one in by_default for at in one.sizes if at.own]
     extra, size, framework = max(costs, default=(0.0, 0, ""))
     if extra:
         yield note("choose.default-cost", framework=framework, extra=extra, size=size)
