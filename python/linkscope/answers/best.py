@@ -14,6 +14,7 @@ from typing import Any
 
 import polars
 
+from linkscope.answers.way_names import IN_PLACE, Way, way_names
 from linkscope.figures.columns import ASKED, LIKENESS, OF_ONE_FLOW
 from linkscope.statistics.best import LEAST_BOUND, Cost, in_each_run
 from linkscope.statistics.ranges import (
@@ -43,35 +44,8 @@ _KEYS = [
     *("environment", "workload", "deck", "state_memory", "rank_order"),
 ]
 _PLACE = ["source", "destination", "members", "class"]
-_FORM = "form"
-"""A parameter that means the same of every method: where it tells any ways apart, all names have it."""
-_IN_PLACE = "in_place"
-_USUAL = "device"
-"""Memory of a collective that names need not tell."""
-_NOT_ASKED = ("collective", _IN_PLACE)
+_NOT_ASKED = ("collective", IN_PLACE)
 """Parameters that the movement says, or that are a setting here."""
-_SCHEDULE = "-schedule"
-_STAGED = ("staging", "full")
-"""The workload copies through the host itself."""
-
-
-@dataclass(frozen=True)
-class Way:
-    """Name a user's choice of how bytes are moved. ``memory`` only where that is open, too; ``workload``: whether it
-    is of an application's messages."""
-
-    method: str
-    role: str
-    settings: tuple[tuple[str, str], ...]
-    environment: str
-    memory: str = ""
-    workload: bool = False
-
-    @property
-    def attributes(self) -> dict[str, str]:
-        """Return every choice by its name, the method apart."""
-        settings = dict(self.settings)
-        return {"role": self.role, **settings, "environment": self.environment}
 
 
 @dataclass(frozen=True)
@@ -246,7 +220,7 @@ def _way(key: Line) -> Way:
         for name, _, value in [word.partition("=")]
         if value
     ]
-    pairs += [(_IN_PLACE, "yes")] if f"{_IN_PLACE}=yes" in (key["parameters"] or "").split() else []
+    pairs += [(IN_PLACE, "yes")] if f"{IN_PLACE}=yes" in (key["parameters"] or "").split() else []
     return Way(key["method"], key["role"], tuple(pairs), key["environment"], workload=bool(key["workload"]))
 
 
@@ -329,7 +303,7 @@ def _tests(lines: polars.DataFrame) -> dict[int, str]:
 
 
 def _choice(task: Task, ways: Sequence[Way], lines: polars.DataFrame, first: Line, test: str) -> Choice:
-    names, shared = _names(ways)
+    names, shared = way_names(ways)
     assumed = lines.filter("assumed")["bytes"].unique().sort().to_list()
     every: dict[str, dict[float, Cost]] = {}
     known = lines.filter(~polars.col("bytes").is_in(assumed))
@@ -361,41 +335,3 @@ def _choice(task: Task, ways: Sequence[Way], lines: polars.DataFrame, first: Lin
         once=bool(lines["once"].all()),
         disagreement=max(known["disagreement"], default=0.0),
     )
-
-
-def _names(ways: Sequence[Way]) -> tuple[list[str], tuple[str, ...]]:
-    """Return what to call each way: its method and what tells it from the others of that method, such as
-    "memcpy threads=4", "copy-engine from pinned" or "mpi staged, pinned"; and what all share, "form=graph"."""
-    kinds = {way.memory for way in ways}
-    apart = {way.method for way in ways for other in ways if way != other == replace(way, memory=other.memory)}
-    forms = {way.attributes[_FORM] for way in ways if _FORM in way.attributes}
-    names = []
-    for way in ways:
-        alike = [other.attributes for other in ways if other.method == way.method]
-        told = [
-            word if name in ("role", "environment") else f"{name}={word}"
-            for name, word in way.attributes.items()
-            if word and ((name == _FORM and len(forms) > 1) or any(other.get(name) != word for other in alike))
-        ]
-        unusual = way.memory != _USUAL and all(word.startswith(_FORM) for word in told)
-        needed = way.workload or unusual or ">" in way.memory or way.method in apart
-        memory = [_memory(way.memory, kinds)] if len(kinds) > 1 and needed else []
-        names.append(_of_workload(way, told, memory) if way.workload else " ".join([way.method, *told, *memory]))
-    in_place = [f"{_IN_PLACE}=yes"] if all(_IN_PLACE in way.attributes for way in ways) else []
-    return names, (*(f"{_FORM}={form}" for form in forms if len(forms) == 1), *in_place)
-
-
-def _of_workload(way: Way, told: Sequence[str], memory: Sequence[str]) -> str:
-    sent_by = way.method.removesuffix(_SCHEDULE) + (" staged" if _STAGED in way.settings else "")
-    others = [word for word in told if word != "=".join(_STAGED)]
-    return ", ".join([sent_by, *(word.removeprefix("in ") for word in memory), *others])
-
-
-def _memory(memory: str, kinds: Iterable[str]) -> str:
-    """Return what tells a way from those of other memories: "from pinned" where they go to the same kind, "in xccl"."""
-    source, arrow, destination = memory.partition(">")
-    if not arrow:
-        return f"in {memory}"
-    others = [kind.partition(">") for kind in kinds]
-    words = [f"from {source}"] if any(other[0] != source for other in others) else []
-    return " ".join([*words, *([f"to {destination}"] if any(other[2] != destination for other in others) else [])])

@@ -12,7 +12,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations_with_replacement
 
-from linkscope.answers.best import ANY, Choice, Way
+from linkscope.answers.best import ANY, Choice
+from linkscope.answers.way_names import Way
 from linkscope.machine.framework_rules import FrameworkRule, Pick, framework_rules
 from linkscope.machine.node import Node
 from linkscope.statistics.best import best, dearer
