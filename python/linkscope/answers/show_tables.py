@@ -37,6 +37,7 @@ _MOST_WAYS, _MOST_HEAD = 4, 20
 """Ways that get a column each, and the characters of a line of their headings."""
 _MOST_GPUS = 8
 _MARKS = {"slow": "!", "assumed": "~"}
+_PROCESSES = "/processes"
 _LOAD = re.compile("(gpu|cpu)-(reads|writes)")
 
 
@@ -195,6 +196,7 @@ def _facts(rows: Sequence[MoveRow]) -> Json:
     notes = ["gbps"] if any(row.of_rates for row in rows) else []
     notes += ["bus"] if any("bus" in line["kind"] for row in rows for line in row.lines) else []
     notes += ["both"] if any("<>" in movement for movement in movements) else []
+    notes += ["between-processes"] if _between_processes(rows) else []
     return {"movement": movements.pop() if len(movements) == 1 else "", "method": "", "notes": notes}
 
 
@@ -223,14 +225,22 @@ def _head(column: str, alone: bool, naming: Naming) -> str:
 def _labelled(rows: Sequence[MoveRow], naming: Naming) -> list[Json]:
     """Return what names each row: its movement, unless all are one, and what sets it apart."""
     several = len({row.movement for row in rows}) > 1
+    shared = _PROCESSES if _between_processes(rows) else ""  # said once below the table: labels leave room for methods
+    moved = [named("movement", row.movement.removesuffix(shared)) if several else "" for row in rows]
     return [
         {
             **{"movement": row.movement, "words": list(row.words), "bytes": row.size},
-            "label": ", ".join(filter(None, (named("movement", row.movement) if several else "", naming.words(row)))),
+            "label": ", ".join(filter(None, (what, naming.words(row)))),
             "unit": RATE if row.of_rates else TIME,
         }
-        for row in rows
+        for what, row in zip(moved, rows, strict=True)
     ]
+
+
+def _between_processes(rows: Sequence[MoveRow]) -> bool:
+    """Return whether there are several movements, all between processes."""
+    movements = {row.movement for row in rows}
+    return len(movements) > 1 and all(movement.endswith(_PROCESSES) for movement in movements)
 
 
 def _label_column(frame: polars.DataFrame) -> list[Column]:
