@@ -85,6 +85,8 @@ def by_method(rows: Sequence[MoveRow], naming: Naming) -> Table:
             frame = frame.with_columns(of_peak.alias(f"{column} of_peak"))
             columns.append(Column(f"{column} of_peak", Kind.PERCENT, named("head", "of_peak")))
     frame = frame.filter(polars.any_horizontal(polars.col(column).list.len() > 0 for column in kept))
+    # Small transfers are times, also where larger ones are rates: a movement measured as both has them twice.
+    frame = frame.unique(["label", "bytes", *kept], keep="first", maintain_order=True)
     facts = {**_facts(rows), "size": usual, "left_out": len(heads) - len(kept)}
     methods = list({way.partition(" ")[0] for way in heads})
     method = method_name(methods[0], naming.xccl)
