@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+from itertools import product
 from pathlib import Path
 from typing import Any
 
+import modelled_run as made
 import polars
 import pytest
 import recorded
@@ -21,6 +23,7 @@ from linkscope.launch.job import Request
 from linkscope.launch.run import Listener, run
 from linkscope.messages.finding import Level
 from linkscope.render import render
+from linkscope.results.run_file import RunFile
 
 COPIES = {
     *("gpu>gpu", "gpu<>gpu", "gpu>gpus", "gpus>gpu", "gpus<>gpus", "host>gpu", "gpu>host", "gpu<>host", "host>gpus"),
@@ -141,6 +144,41 @@ def test_small_transfers_are_times_and_large_ones_rates() -> None:
     assert small.values[0] < 1e-5
     assert not small.shares
     assert large.values[0] > 300
+
+
+def implementations() -> RunFile:
+    """Return collectives between processes by four methods, in two memories and three forms, as times and as rates."""
+    rows = []
+    methods = ("xccl-collective", "direct-collective", "torch-collective", "nvshmem-collective")
+    forms: tuple[dict[str, Any], ...] = (
+        {"form": "eager"},
+        {"form": "graph", "recorded": 20},
+        {"form": "graph", "recorded": 1},
+    )
+    memories = ("device", "xccl")
+    sizes = (256, 1 << 20)
+    for collective, (place, method), form, size in product(
+        ("all-reduce", "all-gather", "reduce-scatter"), enumerate(methods), forms, sizes
+    ):
+        for memory in memories if method == methods[0] else memories[:1]:
+            ends = [{"device": f"gpu:{rank}", "memory": memory} for rank in range(2)]
+            flow = {"method": method, "executor": "gpu:0", "bytes": size, "members": ends}
+            flow["parameters"] = {"collective": collective, **form}
+            name = f"{collective}-{method}-{memory}-{'-'.join(map(str, form.values()))}"
+            case = {**made.case(name, [flow], {"figures": ["latency", "bus"]}), "processes": 2}
+            rows.append(made.ok(case, [made.steady(5e-6 + 1e-6 * place + size / 1e11)]))
+    return made.run(2, rows)
+
+
+def test_implementations_have_a_column_each_and_no_row_twice() -> None:
+    found = ask("show", implementations())
+    table = found.tables[0]
+    columns = [column.name for column in table.columns if "-collective" in column.name]
+    assert [name.partition("-")[0] for name in columns] == ["xccl", "direct", "torch", "nvshmem"]
+    assert table.facts["left_out"] == 0
+    assert "between-processes" in table.facts["notes"]
+    assert not table.frame.select("label", "bytes", *columns).is_duplicated().any()
+    assert len(render(found, "text").splitlines()) <= ROOM
 
 
 def test_spread_keeps_the_ends() -> None:

@@ -162,15 +162,17 @@ def _asked(parameters: str) -> str:
     return " ".join(word for word in words if not word.startswith("collective="))
 
 
-def taken_apart(rows: Sequence[MoveRow], most: int, kinds: bool = True, sizes: bool = True) -> list[MoveRow]:
-    """Return the rows, taken apart as far as ``most`` rows allow; ``kinds``, ``sizes``: by these as well.
+def taken_apart(
+    rows: Sequence[MoveRow], most: int, kinds: bool = True, memories: bool = True, sizes: bool = True
+) -> list[MoveRow]:
+    """Return the rows, taken apart as far as ``most`` rows allow; ``kinds``, ``memories``, ``sizes``: by these as well.
 
     Where there are many movements only links that differ and another rate by the host's clock have rows of their own.
     """
     few = len(rows) <= FEW_ROWS
     found = _where_they_fit(rows, most, by_tier)
     found = _where_they_fit(found, most if kinds else 0, partial(_by_kind, of_memory=few))
-    found = _where_they_fit(found, most, _by_memories) if few else found
+    found = _where_they_fit(found, most, _by_memories) if few and memories else found
     return _by_size(found, most) if few and sizes else found
 
 

@@ -113,8 +113,9 @@ def _screen(results: polars.DataFrame, naming: Naming, room: int) -> list[Table]
         fits = not crowded and height(table) <= room - min(len(main), FEW_ROWS) - 4
         below.append(table if fits else replace(table, detail=True))
         room -= height(table) if fits else 0
-    # Kinds of results share rows where their words would take the place of methods or of shares of the peak.
-    fitted = [_fitted(main, naming, room, kinds) for kinds in (True, False)]
+    # Kinds, then memories share rows where their words would take the place of methods or of shares of the peak.
+    apart = ((True, True), (False, True), (False, False))
+    fitted = [_fitted(main, naming, room, kinds, memories) for kinds, memories in apart]
     return [*shown, min(fitted, key=lambda table: (table.facts["left_out"], not _has_shares(table))), *below]
 
 
@@ -135,11 +136,11 @@ def _beside(main: Sequence[MoveRow], others: Sequence[Sequence[MoveRow]], naming
         yield replace(by_size(sized, naming), first=_MOST_SIZED if len(sized) > _MOST_SIZED else None)
 
 
-def _fitted(rows: Sequence[MoveRow], naming: Naming, room: int, kinds: bool) -> Table:
-    """Return the table by method in at most so many lines; ``kinds``: kinds of results may have rows of their own."""
+def _fitted(rows: Sequence[MoveRow], naming: Naming, room: int, kinds: bool, memories: bool) -> Table:
+    """Return the table by method in at most so many lines; ``kinds``, ``memories``: whether these may have rows."""
     most = room - 3
     for _ in range(2):
-        table = by_method(taken_apart(rows, max(most, len(rows)), kinds=kinds), naming)
+        table = by_method(taken_apart(rows, max(most, len(rows)), kinds=kinds, memories=memories), naming)
         over = height(table) - room
         if over <= 0:
             return table
