@@ -56,7 +56,7 @@ class FakeChild:
         self.rank, self.size = command["rank"], command["size"]
 
     def describe(self, command: Json, fault: str) -> Json:
-        without = {name: f"no {name}" for name in ("vllm", "flashinfer", "mscclpp", "nvshmem")}
+        without = {name: f"no {name}" for name in ("vllm", "flashinfer", "mscclpp", "nixl", "nvshmem")}
         problems = {"torch": None, "distributed": None, "mpi": "no mpi4py", **without}
         return {"problems": problems, "versions": {"PyTorch": "0.0"}}
 

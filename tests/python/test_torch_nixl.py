@@ -5,6 +5,8 @@ from __future__ import annotations
 import random
 import sys
 from collections.abc import Callable
+from importlib.metadata import PackageNotFoundError
+from types import ModuleType, SimpleNamespace
 from typing import Any
 from unittest.mock import MagicMock
 
@@ -30,7 +32,6 @@ def connected(engine: Callable[[str], Any], monkeypatch: pytest.MonkeyPatch, exe
     """Both processes' transfers of one flow, and their agents."""
     nixl, flows = engine("nixl"), engine("flow")
     flow, regime = told(flows, executor, **parameters), flows.Regime("host", "warm")
-    monkeypatch.setattr(nixl, "_package", lambda: "nixl")
     monkeypatch.setattr(nixl.memory, "supports", lambda end: None)
     exports, sides = [], []
     for rank in (0, 1):
@@ -43,8 +44,7 @@ def connected(engine: Callable[[str], Any], monkeypatch: pytest.MonkeyPatch, exe
         arena.pieces[0].data_ptr.return_value = (rank + 1) << 20
         monkeypatch.setattr(nixl, "Arena", lambda *of, arena=arena: arena)
         api = MagicMock(**{"nixl_agent.return_value": agent})
-        monkeypatch.setitem(sys.modules, "nixl", MagicMock())
-        monkeypatch.setitem(sys.modules, "nixl._api", api)
+        monkeypatch.setattr(nixl.installation, "load", {"nixl": api}.get)
         group = MagicMock(**{"export.return_value": {}, "vote.return_value": lambda vote: vote})
         method = nixl.Nixl(group)
         method.check(flow, regime)
@@ -107,15 +107,45 @@ def test_a_transfer_that_ends_in_an_error_fails(engine: Any, monkeypatch: pytest
         transfer.call()
 
 
-def test_without_nixl_a_case_says_what_to_install(engine: Any) -> None:
-    nixl, flows = engine("nixl"), engine("flow")
-    with pytest.raises(engine("faults").ChildError, match="pip install nixl"):
-        nixl.Nixl(MagicMock()).check(told(flows, "gpu:0"), flows.Regime("host", "warm"))
+@pytest.mark.parametrize("installed", ["nixl", "nixl_cu13", None])
+def test_nixl_is_named_where_it_is_missing_or_does_not_load(
+    engine: Any, monkeypatch: pytest.MonkeyPatch, installed: str | None
+) -> None:
+    installation = engine("installation")
+    monkeypatch.setattr(
+        installation.importlib.util,
+        "find_spec",
+        lambda name: SimpleNamespace() if name in ("torch", installed) else None,
+    )
+    monkeypatch.setattr(installation, "torch_problem", lambda: None)
+    missing = "NIXL is not installed (pip install nixl)"
+    assert installation.problems()["nixl"] == (None if installed else missing)
+    wanted = f"NIXL cannot be loaded: No module named '{installed}'" if installed else missing
+    assert installation.loading_problem("nixl") == wanted
+    if installed:
+        for name in (installed, f"{installed}._api"):
+            monkeypatch.setitem(sys.modules, name, ModuleType(name))
+        assert installation.loading_problem("nixl") is None
 
 
-def test_pieces_of_unequal_size_and_a_third_driver_are_refused(engine: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_versions_name_nixl_and_nvshmem(engine: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    installation = engine("installation")
+    there = {"nixl-cu13": "1.5.1", "nvidia-nvshmem-cu12": "3.4.5"}
+
+    def version(name: str) -> str:
+        if (said := there.get(name.replace("_", "-"))) is None:
+            raise PackageNotFoundError(name)
+        return said
+
+    monkeypatch.setattr(installation, "version", version)
+    monkeypatch.setattr(installation.importlib.util, "find_spec", lambda name: None)
+    found = installation.versions()
+    assert (found["NIXL"], found["NVSHMEM"]) == ("1.5.1", "3.4.5")
+    assert "vLLM" not in found
+
+
+def test_pieces_of_unequal_size_and_a_third_driver_are_refused(engine: Any) -> None:
     nixl, flows = engine("nixl"), engine("flow")
-    monkeypatch.setattr(nixl, "_package", lambda: "nixl")
     method = nixl.Nixl(MagicMock())
     for flow, clock in ((told(flows, "gpu:0", count="3"), "host"), (told(flows, "gpu:0"), "device")):
         with pytest.raises(engine("faults").ChildError):

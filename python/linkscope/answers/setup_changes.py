@@ -27,7 +27,7 @@ _SAID_LATELY = ("bar1_bytes", "clique", "fabric")
 """Settings of GPUs that runs of older versions do not say: they differ where both runs say them alone."""
 _CALLERS = {
     **{"MPI": "by_mpi", "MPI library": "by_mpi", "nccl": "by_xccl", "rccl": "by_xccl"},
-    **dict.fromkeys(("PyTorch", "NCCL of PyTorch", "CUDA of PyTorch"), "by_python"),
+    **dict.fromkeys(("PyTorch", "NCCL of PyTorch", "CUDA of PyTorch", "NIXL", "NVSHMEM"), "by_python"),
 }
 """Library -> trait of the methods that call it."""
 _ABSENT = "-"

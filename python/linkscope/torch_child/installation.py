@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import importlib
 import importlib.util
+import os
 import platform
 import runpy
+from collections.abc import Iterable
 from contextlib import suppress
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
@@ -13,14 +15,16 @@ from pathlib import Path
 from typing import Any
 
 _NCCL_PACKAGES = ("nvidia-nccl-cu13", "nvidia-nccl-cu12", "nvidia-nccl-cu11")
+_NVSHMEM_PACKAGES = ("nvidia-nvshmem-cu13", "nvidia-nvshmem-cu12")
 
 NVSHMEM = "nvshmem/lib/libnvshmem_host.so.*"
 _PACKAGES = {
-    "vllm": ("vLLM", "pip install vllm"),
-    "flashinfer": ("FlashInfer", "pip install flashinfer-python"),
-    "mscclpp": ("MSCCL++", "pip install git+https://github.com/microsoft/mscclpp"),
+    "vllm": ("vLLM", "pip install vllm", ("vllm",)),
+    "flashinfer": ("FlashInfer", "pip install flashinfer-python", ("flashinfer",)),
+    "mscclpp": ("MSCCL++", "pip install git+https://github.com/microsoft/mscclpp", ("mscclpp",)),
+    "nixl": ("NIXL", "pip install nixl", ("nixl._api", "nixl_cu13._api", "nixl_cu12._api")),
 }
-"""Titles, and how to install them, by module."""
+"""Titles, how to install them, and the modules to load, of which the first that is installed is taken."""
 
 
 def problems() -> dict[str, str | None]:
@@ -28,8 +32,8 @@ def problems() -> dict[str, str | None]:
     torch = None if importlib.util.find_spec("torch") else "PyTorch is not installed (pip install torch)"
     mpi = None if importlib.util.find_spec("mpi4py") else "mpi4py is not installed (pip install mpi4py)"
     packages = {
-        module: torch or (None if importlib.util.find_spec(module) else f"{title} is not installed ({command})")
-        for module, (title, command) in _PACKAGES.items()
+        package: torch or (None if _module(package) else f"{title} is not installed ({command})")
+        for package, (title, command, _) in _PACKAGES.items()
     }
     nvshmem = None if nvidia_files(NVSHMEM) else "NVSHMEM is not installed (pip install nvidia-nvshmem-cu13)"
     return {"torch": torch, "distributed": torch, "mpi": torch or mpi, "nvshmem": torch or nvshmem, **packages}
@@ -55,21 +59,25 @@ def versions() -> dict[str, str]:
         return found
     names = {"PyTorch": "__version__", "CUDA of PyTorch": "cuda", "HIP of PyTorch": "hip"}
     found |= {name: str(said[variable]) for name, variable in names.items() if said.get(variable)}
-    for package in _NCCL_PACKAGES if said.get("cuda") else ():
-        try:
-            return {**found, "NCCL of PyTorch": version(package)}
-        except PackageNotFoundError:
-            continue
-    return found
+    nccl = _version(_NCCL_PACKAGES) if said.get("cuda") else None
+    return {**found, "NCCL of PyTorch": nccl} if nccl else found
 
 
 def _package_versions() -> dict[str, str]:
-    found = {}
-    for module, (title, _) in _PACKAGES.items():
-        for name in (module, f"{module}-python"):
-            with suppress(PackageNotFoundError):
-                found[title] = version(name)
-    return found
+    names = {
+        title: [name for module in modules for name in (_top(module), f"{_top(module)}-python")]
+        for title, _, modules in _PACKAGES.values()
+    }
+    found = {title: _version(names) for title, names in {**names, "NVSHMEM": _NVSHMEM_PACKAGES}.items()}
+    return {title: text for title, text in found.items() if text}
+
+
+def _version(packages: Iterable[str]) -> str | None:
+    """Return that of the first which is installed."""
+    for package in packages:
+        with suppress(PackageNotFoundError):
+            return version(package)
+    return None
 
 
 @cache
@@ -78,11 +86,27 @@ def torch_problem() -> str | None:
     return _loading("torch", "PyTorch")
 
 
-def _loading(module: str, title: str) -> str | None:
+def load(package: str) -> Any:
+    """Import what a method calls of a package, and return the module. Raises ImportError or OSError."""
+    os.environ.setdefault("NIXL_LOG_LEVEL", "ERROR")  # NIXL reads it while it loads
+    return importlib.import_module(_module(package) or package)
+
+
+def _module(package: str) -> str | None:
+    """Return the first that is installed; loads none."""
+    modules = _PACKAGES[package][2] if package in _PACKAGES else ()
+    return next((module for module in modules if importlib.util.find_spec(_top(module))), None)
+
+
+def _top(module: str) -> str:
+    return module.partition(".")[0]
+
+
+def _loading(package: str, title: str) -> str | None:
     try:
-        importlib.import_module(module)
+        load(package)
     except (ImportError, OSError) as error:
-        missing = problems()[module] if getattr(error, "name", None) == module else None
+        missing = problems()[package] if getattr(error, "name", None) == package else None
         return missing or " ".join(f"{title} cannot be loaded: {error}".split())
     return None
 

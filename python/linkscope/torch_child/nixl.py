@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import base64
-import importlib
-import importlib.util
-import os
 import random
 from collections.abc import Sequence
 from typing import Any
 
 import torch
 
-from linkscope.torch_child import groups, memory, rotation
+from linkscope.torch_child import groups, installation, memory, rotation
 from linkscope.torch_child.faults import ChildError, Fault, unsupported
 from linkscope.torch_child.flow import Flow, Regime, Site
 from linkscope.torch_child.groups import Groups
@@ -24,7 +21,6 @@ from linkscope.torch_child.transfer import Transfer
 
 Json = dict[str, Any]
 
-PACKAGES = ("nixl", "nixl_cu13", "nixl_cu12")
 _MOST_PIECES = 131072
 
 
@@ -92,8 +88,6 @@ class Nixl(Method):
 
     def check(self, flow: Flow, regime: Regime) -> None:
         """As Method.check."""
-        if _package() is None:
-            raise unsupported("NIXL is not installed (pip install nixl)")
         if flow.source is None or flow.destination is None or flow.source.rank == flow.destination.rank:
             raise unsupported("nixl goes between two processes")
         if (flow.rank, flow.executor) not in [(end.rank, end.device) for end in flow.ends]:
@@ -110,8 +104,7 @@ class Nixl(Method):
         kind, device = ("DRAM", 0) if groups.use(own) is None else ("VRAM", own.device.index)
         slots, _ = rotation.slots(regime, flow.bytes, (own.device,))
         arena = Arena(own, flow.bytes, 1, site.memory_limit_bytes)
-        os.environ.setdefault("NIXL_LOG_LEVEL", "ERROR")
-        api = importlib.import_module(f"{_package()}._api")
+        api = installation.load("nixl")
         self._agents += 1
         agent = api.nixl_agent(f"rank-{site.rank}-{self._agents}", api.nixl_agent_config(backends=["UCX"]))
         at = arena.pieces[0].data_ptr()
@@ -159,7 +152,3 @@ def _descriptors(flow: Flow, agent: Any, end: Json) -> Any:
 
 def _pieces(flow: Flow) -> int:
     return flow.number("count", 1, _MOST_PIECES, 1)
-
-
-def _package() -> str | None:
-    return next((name for name in PACKAGES if importlib.util.find_spec(name)), None)
