@@ -281,3 +281,59 @@ def test_nvshmem_is_found_in_nvidias_packages(engine: Any, tmp_path: Path, monke
     assert "pip install nvidia-nvshmem" in installation.problems()["nvshmem"]
     (folder / "libnvshmem_host.so.3").touch()
     assert installation.problems()["nvshmem"] is None
+
+
+class Linker:
+    """Answers as NVRTC and nvJitLink do; ``refuses``: the function whose status is 6."""
+
+    def __init__(self, refuses: str, log: bytes) -> None:
+        self.refuses, self.log, self.files = refuses, log, list[bytes]()
+
+    def __getattr__(self, name: str) -> Callable[..., int]:
+        def call(*arguments: Any) -> int:
+            if name == "nvJitLinkGetErrorLogSize":
+                arguments[1]._obj.value = len(self.log)
+            if name == "nvJitLinkGetErrorLog":
+                arguments[1].raw = self.log
+            if name == "nvJitLinkAddFile":
+                self.files.append(arguments[2])
+            return 6 if name == self.refuses else 0
+
+        return call
+
+
+def compiled(engine: Any, monkeypatch: pytest.MonkeyPatch, refuses: str, *archives: str) -> Linker:
+    kernels, linker = engine("nvshmem_kernels"), Linker(refuses, b"warning: old\nerror: no such symbol\nmore\0")
+    files = {kernels._ARCHIVE: [Path(archive) for archive in archives]}
+    monkeypatch.setattr(kernels.installation, "nvidia_files", lambda pattern: files.get(pattern, []))
+    monkeypatch.setattr(kernels, "_tool", lambda name: linker)
+    kernels._compiled.__wrapped__(9, 0)
+    return linker
+
+
+@pytest.mark.parametrize(
+    ("refuses", "why"),
+    [
+        ("nvrtcCreateProgram", ""),
+        ("nvJitLinkCreate", ""),
+        ("nvJitLinkAddData", ": error: no such symbol"),
+        ("nvJitLinkAddFile", ": error: no such symbol"),
+        ("nvJitLinkComplete", ": error: no such symbol"),
+    ],
+)
+def test_kernels_that_do_not_link_say_where_and_why(
+    engine: Any, monkeypatch: pytest.MonkeyPatch, refuses: str, why: str
+) -> None:
+    with pytest.raises(engine("faults").ChildError) as caught:
+        compiled(engine, monkeypatch, refuses, "device.a")
+    assert str(caught.value) == f"{refuses} failed with 6{why}"
+    assert caught.value.fault is engine("faults").Fault.BROKEN
+
+
+def test_the_first_device_library_is_linked_and_a_missing_one_is_named(
+    engine: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert compiled(engine, monkeypatch, "", "one.a", "other.a").files == [b"one.a"]
+    with pytest.raises(engine("faults").ChildError, match=r"nvidia/nvshmem/lib/libnvshmem_device\.a") as caught:
+        compiled(engine, monkeypatch, "")
+    assert caught.value.fault is engine("faults").Fault.UNSUPPORTED

@@ -19,6 +19,7 @@ KINDS = ("put", "get", "put-signal")
 THREADS = 1024
 """Of a block."""
 _CUBIN, _LIBRARY = 1, 6  # nvJitLinkInputType
+_ARCHIVE = "nvshmem/lib/libnvshmem_device.a"
 # A group's share is a whole number of 16 bytes. A ping-pong's kernels take turns, and count them in `made`.
 _SOURCE = r"""
 #include <device/nvshmem_defines.h>
@@ -99,18 +100,25 @@ def _compiled(major: int, minor: int) -> bytes:
     places = [f"-I{place}" for folder in dict.fromkeys(folders) for place in (folder, folder / "cccl")]
     compiler, linker = _tool("libnvrtc"), _tool("libnvJitLink")
     architecture, program, handle = f"-arch=sm_{major}{minor}", ctypes.c_void_p(), ctypes.c_void_p()
-    compiler.nvrtcCreateProgram(ctypes.byref(program), _SOURCE.encode(), b"nvshmem.cu", 0, None, None)
+    created = compiler.nvrtcCreateProgram(ctypes.byref(program), _SOURCE.encode(), b"nvshmem.cu", 0, None, None)
+    _check("nvrtcCreateProgram", created)
     status = compiler.nvrtcCompileProgram(program, *_told(architecture, *_OPTIONS, *places))
     if status:
-        lines = _kept(compiler, "nvrtcGetProgramLog", program).decode(errors="replace").splitlines()
-        error = next((line for line in lines if "error" in line), f"NVRTC's status is {status}")
+        error = _error_in(_kept(compiler, "nvrtcGetProgramLog", program)) or f"NVRTC's status is {status}"
         raise unsupported(f"NVSHMEM's device functions want CUDA's headers (CUDA_HOME, nvidia-cuda-cccl): {error}")
     code = _kept(compiler, "nvrtcGetCUBIN", program)
-    (archive,) = installation.nvidia_files("nvshmem/lib/libnvshmem_device.a")
-    linker.nvJitLinkCreate(ctypes.byref(handle), *_told(architecture))
-    linker.nvJitLinkAddData(handle, _CUBIN, code, ctypes.c_size_t(len(code)), b"kernels")
-    linker.nvJitLinkAddFile(handle, _LIBRARY, str(archive).encode())
-    _check("nvJitLinkComplete", linker.nvJitLinkComplete(handle))
+    archive = next(iter(installation.nvidia_files(_ARCHIVE)), None)
+    if archive is None:
+        raise unsupported(f"NVSHMEM's device functions want nvidia/{_ARCHIVE}, which no package has brought")
+    _check("nvJitLinkCreate", linker.nvJitLinkCreate(ctypes.byref(handle), *_told(architecture)))
+
+    def check(what: str, *arguments: Any) -> None:
+        status = getattr(linker, what)(handle, *arguments)
+        _check(what, status, _error_in(_kept(linker, "nvJitLinkGetErrorLog", handle)) if status else "")
+
+    check("nvJitLinkAddData", _CUBIN, code, ctypes.c_size_t(len(code)), b"kernels")
+    check("nvJitLinkAddFile", _LIBRARY, str(archive).encode())
+    check("nvJitLinkComplete")
     return _kept(linker, "nvJitLinkGetLinkedCubin", handle)
 
 
@@ -135,7 +143,13 @@ def _kept(library: Any, name: str, handle: Any) -> bytes:
     return kept.raw
 
 
-def _check(what: str, status: int) -> None:
+def _error_in(log: bytes) -> str:
+    """Return its first line that tells of an error; "" where none does."""
+    lines = log.rstrip(b"\0").decode(errors="replace").splitlines()
+    return next((line for line in lines if "error" in line.lower()), "")
+
+
+def _check(what: str, status: int, why: str = "") -> None:
     """Raise ChildError for a status other than 0."""
     if status:
-        raise ChildError(Fault.BROKEN, f"{what} failed with {status}")
+        raise ChildError(Fault.BROKEN, f"{what} failed with {status}" + (f": {why}" if why else ""))
