@@ -27,7 +27,7 @@ class Library:
 
     def __init__(self) -> None:
         self.calls: list[tuple[Any, ...]] = []
-        self.room, self.started, self.alone = 1 << 40, 2, False
+        self.room, self.started, self.alone, self.nameless = 1 << 40, 2, False, 0
 
     def __getattr__(self, name: str) -> Callable[..., Any]:
         def call(*arguments: Any) -> Any:
@@ -42,7 +42,7 @@ class Library:
     def _nvshmemx_get_uniqueid(self, unique: Any) -> int:
         assert struct.unpack_from("i", unique) == ((1 << 16) + 128,)
         unique.raw = ID
-        return 0
+        return self.nameless
 
     def _nvshmemx_hostlib_init_attr(self, flags: int, attributes: Any) -> int:
         assert flags == 8
@@ -158,6 +158,22 @@ def test_what_cannot_begin_says_so(engine: Any, library: Library, room: int, sta
     with pytest.raises(engine("faults").ChildError) as caught:
         joined(engine, flow(engine))
     assert caught.value.fault is getattr(engine("faults").Fault, fault)
+
+
+@pytest.mark.parametrize("rank", [0, 1])
+def test_none_begins_where_the_first_has_no_identifier(engine: Any, library: Library, rank: int) -> None:
+    library.nameless, said = 256, []
+
+    def broadcast(told: Any, *_: Any) -> None:
+        said.append(list(told.tolist()))
+        told.tolist()[0] = 1
+
+    engine("nvshmem_world").dist.broadcast = broadcast
+    with pytest.raises(engine("faults").ChildError) as caught:
+        joined(engine, flow(engine), rank)
+    assert caught.value.fault is engine("faults").Fault.FATAL
+    assert said[0][0] == (1 if rank == 0 else 0)
+    assert library.named("nvshmemx_hostlib_init_attr") == []
 
 
 @pytest.mark.parametrize(

@@ -120,16 +120,19 @@ class World:
         library = _library()
         unique = ctypes.create_string_buffer(struct.pack("i", _version(_ID_BYTES)), _ID_BYTES)
         status = library.nvshmemx_get_uniqueid(unique) if rank == ranks[0] else 0
-        told = torch.tensor(list(unique.raw), dtype=torch.uint8)
+        told = torch.tensor([int(status != 0), *unique.raw], dtype=torch.uint8)
         dist.broadcast(told, ranks[0], self._groups.of(ranks, "gloo"))
-        unique.raw = bytes(told.tolist())
+        failed, *identifier = told.tolist()
+        if failed:  # in all processes: those that went on would wait for the first
+            raise _not_started(gpu)
+        unique.raw = bytes(identifier)
         attributes = ctypes.create_string_buffer(_ATTRIBUTE_BYTES)
         for place, size in _VERSIONED:
             struct.pack_into("i", attributes, place, _version(size))
-        status |= library.nvshmemx_set_attr_uniqueid_args(ranks.index(rank), len(ranks), unique, attributes)
+        status = library.nvshmemx_set_attr_uniqueid_args(ranks.index(rank), len(ranks), unique, attributes)
         status |= library.nvshmemx_hostlib_init_attr(_WITH_UNIQUE_ID, attributes)
         if status or library.nvshmemx_init_status() < _INITIALIZED:
-            raise ChildError(Fault.FATAL, f"NVSHMEM does not start on gpu:{gpu}: set NVSHMEM_DEBUG=WARN to see why")
+            raise _not_started(gpu)
         self._gpu = gpu
 
     def _lay_out(self, sizes: Sequence[int]) -> None:
@@ -152,6 +155,10 @@ class World:
     def _tensor(self, place: int, size: int) -> Tensor:
         about = {"shape": (size,), "typestr": "|u1", "data": (self._heap + place, False), "version": 3}
         return torch.as_tensor(SimpleNamespace(__cuda_array_interface__=about), device=f"cuda:{self._gpu}")
+
+
+def _not_started(gpu: int) -> ChildError:
+    return ChildError(Fault.FATAL, f"NVSHMEM does not start on gpu:{gpu}: set NVSHMEM_DEBUG=WARN to see why")
 
 
 def _version(size: int) -> int:
