@@ -64,12 +64,13 @@ class Shape:
 @dataclass(frozen=True)
 class MemberCall:
     """``call`` makes one call, and returns the tensor that holds the output where that is another one than was given.
-    ``capturing``: as Transfer.capturing. ``armed``: what ends arm().
+    ``capturing``: as Transfer.capturing. ``armed``: is called with this member's data and poison laid, and returns when
+    all members have theirs; None where each call waits for the others' data.
     """
 
     call: Callable[[], Any]
     capturing: Callable[[], AbstractContextManager[Any]] = nullcontext
-    armed: Callable[[], Any] = nullcontext
+    armed: Callable[[], None] | None = None
 
 
 class CollectiveTransfer(Transfer):
@@ -126,7 +127,8 @@ class CollectiveTransfer(Transfer):
         elif shape.kind != "broadcast" or shape.index == shape.root:
             memory.fill_elements(self._sent, self._input(seed, shape.index, 0))
         self.settle()
-        self._work.armed()
+        if self._work.armed:
+            self._work.armed()
 
     def verify(self, seed: int) -> str | None:
         """As Transfer.verify."""
