@@ -131,8 +131,8 @@ class Nvshmem(Method):
             raise unsupported("nvshmem goes between two processes")
         _check_ends(flow)
         operation, name = _operation(flow), "destination" if _operation(flow) == "get" else "source"
-        caller = flow.destination if operation == "get" else flow.source
-        if (flow.rank, flow.executor) != (caller.rank, caller.device):
+        driver = flow.destination if operation == "get" else flow.source
+        if (flow.rank, flow.executor) != (driver.rank, driver.device):
             raise unsupported(f"{operation} is called by the {name}: set executor to {name}")
         if _answered(flow) and (operation != "put-signal" or flow.word("caller", _CALLERS, "block") == "stream"):
             raise unsupported("ping-pong goes by operation put-signal, with caller block, warp or thread")
