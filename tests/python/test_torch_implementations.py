@@ -168,6 +168,58 @@ def test_an_algorithm_is_one_operation_on_memory_that_all_have_mapped(
     assert len(symm.notes(asked)) == (2 if algorithm == "copy-engine" else 1)
 
 
+class Output:
+    """A tensor in a block that goes back to the ``free`` ones with it."""
+
+    def __init__(self, free: list[list[str]], size: int = 1) -> None:
+        self.free, self.size, self.block = free, size, free.pop(0)
+
+    def __del__(self) -> None:
+        self.free.insert(0, self.block)
+
+    def view(self, _: Any) -> Output:
+        return self
+
+    def numel(self) -> int:
+        return self.size
+
+    def fill_(self, _: int) -> None:
+        self.block[0] = "poison"
+
+
+def test_outputs_that_calls_allocate_are_poisoned_before_their_calls(
+    engine: Any, symmetric: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    torch, collective = sys.modules["torch"], engine("collective")
+    monkeypatch.setattr(collective.memory, "fill_elements", lambda *_: None)
+    torch.ops._c10d_functional.wait_tensor = lambda output: output
+    blocks, writes = [[""] for _ in range(4)], True
+    free = list(blocks)
+
+    def gather(*_: Any) -> Output:
+        output = Output(free)
+        if writes:
+            output.block[0] = "right"
+        return output
+
+    sent, received = Output(free), Output(free, 0)
+    torch.ops.symm_mem._low_contention_all_gather.side_effect = gather
+    asked = flow(engine, SYMM, algorithm="copy-engine", collective="all-gather")
+    held = sent, received
+    work = method(engine, SYMM).work(asked, shape(engine, "all-gather"), MagicMock(), held, 1)
+    transfer = collective.CollectiveTransfer(shape(engine, "all-gather"), work, None, held, 1, None, [])
+    transfer.arm(0)
+    assert not torch.ops.symm_mem._low_contention_all_gather.called, "a first call may be refused, but not in arm()"
+    for _ in range(3):
+        transfer.call()
+    assert sum(block == ["right"] for block in blocks) == 2, "blocks take turns"
+    transfer.arm(1)
+    writes = False
+    for _ in range(2):
+        transfer.call()
+        assert transfer._received.block == ["poison"]
+
+
 def test_multicast_is_off_before_memory_is_mapped_unless_the_user_says(
     engine: Any, symmetric: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -65,12 +65,14 @@ class Shape:
 class MemberCall:
     """``call`` makes one call, and returns the tensor that holds the output where that is another one than was given.
     ``capturing``: as Transfer.capturing. ``armed``: is called with this member's data and poison laid, and returns when
-    all members have theirs; None where each call waits for the others' data.
+    all members have theirs; None where each call waits for the others' data. ``allocates``: whether each call
+    allocates its output.
     """
 
     call: Callable[[], Any]
     capturing: Callable[[], AbstractContextManager[Any]] = nullcontext
     armed: Callable[[], None] | None = None
+    allocates: bool = False
 
 
 class CollectiveTransfer(Transfer):
@@ -121,14 +123,27 @@ class CollectiveTransfer(Transfer):
         shape = self._shape
         if shape.kind == "barrier":
             return
+        next_output = self._poisoned_output()
         self._received.view(torch.uint8).fill_(POISON)
         if shape.kind == "all-reduce":
             memory.fill_elements(self._sent, self._balanced(seed))
         elif shape.kind != "broadcast" or shape.index == shape.root:
             memory.fill_elements(self._sent, self._input(seed, shape.index, 0))
         self.settle()
+        del next_output
         if self._work.armed:
             self._work.armed()
+
+    def _poisoned_output(self) -> Tensor:
+        """Return the output of a call of poison, poisoned, where calls allocate theirs: PyTorch gives the next call the
+        same block, once this is gone, and the one after it the last output's.
+        """
+        if not self._work.allocates or not self._received.numel():  # before the first call there is no last output
+            return None
+        self._sent.view(torch.uint8).fill_(POISON)
+        output = self._work.call()
+        output.view(torch.uint8).fill_(POISON)
+        return output
 
     def verify(self, seed: int) -> str | None:
         """As Transfer.verify."""

@@ -86,7 +86,7 @@ class TorchSymmMem(CollectiveMethod):
             "_low_contention_all_gather": lambda: arrived(called(sent, name)),
             "_low_contention_reduce_scatter": lambda: arrived(called(sent, "sum", name)),
         }
-        return MemberCall(work[operation])
+        return MemberCall(work[operation], allocates=_by_copies(flow))
 
     def notes(self, flow: Flow) -> list[str]:
         """As CollectiveMethod.notes."""
