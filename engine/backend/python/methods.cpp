@@ -169,7 +169,7 @@ Method nixl(const std::shared_ptr<PythonContext>& context) {
               "lists of pieces between two processes by NVIDIA's NIXL over UCX, pushed or pulled",
               Quantity::bandwidth,
               {.by_python = true, .fill_gbps = 1}},
-             "nixl", by_executor, {pieces, shuffled});
+             "nixl", by_executor, by_bytes, {pieces, shuffled});
 }
 
 /// A collective by kernels on one another's GPU memory, which the child maps.
