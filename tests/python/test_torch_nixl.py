@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import random
 import sys
 from collections.abc import Callable
 from importlib.metadata import PackageNotFoundError
@@ -91,13 +90,44 @@ def test_the_destination_is_checked_and_the_source_filled(engine: Any, monkeypat
     destination.compare.assert_called_once_with(7, 1)
 
 
-def test_shuffled_pieces_come_in_another_order_alike_at_both_ends(engine: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    (_, agent, _), _ = connected(engine, monkeypatch, "gpu:0", count="64", scatter="yes")
-    (_, here), (_, there) = agent.initialize_xfer.call_args.args[1:3]
-    order = [(at - (1 << 20)) // 64 for at, _, _ in here]
-    wanted = list(range(64))
-    random.Random(64).shuffle(wanted)
-    assert order == wanted == [(at - (2 << 20)) // 64 for at, _, _ in there]
+class Pieces:
+    """What lies at the places of an arena."""
+
+    def __init__(self) -> None:
+        self.held: list[int] = []
+
+    def data_ptr(self) -> int:
+        return 1 << 20
+
+    def view(self, count: int, _: int) -> Pieces:
+        self.held = list(range(count))
+        return self
+
+    def split(self, width: int, dimension: int) -> list[Pieces]:
+        assert (width, dimension) == (1 << 20, 1)
+        return [self]
+
+    def __getitem__(self, order: list[int]) -> list[int]:
+        return [self.held[place] for place in order]
+
+    def copy_(self, held: list[int]) -> None:
+        self.held = held
+
+
+@pytest.mark.parametrize("executor", ["gpu:0", "gpu:1"])
+def test_scattered_pieces_lie_in_another_order_at_either_end_and_arrive_in_that_of_the_pattern(
+    engine: Any, monkeypatch: pytest.MonkeyPatch, executor: str
+) -> None:
+    sides = connected(engine, monkeypatch, executor, count="64", scatter="yes")
+    (filling, _, source), (_, agent, _) = sides[0], sides[int(executor[-1])]
+    lists = [pieces for _, pieces in agent.initialize_xfer.call_args.args[1:3]]
+    orders = {device: [at % (1 << 20) // 64 for at, _, _ in pieces] for pieces in lists for _, _, device in pieces[:1]}
+    assert sorted(orders[0]) == sorted(orders[1]) == list(range(64))
+    assert len({tuple(order) for order in (*orders.values(), range(64))}) == 3
+    source.pieces = [Pieces()]
+    filling.arm(1)
+    arrived = dict(zip(orders[1], source.pieces[0][orders[0]], strict=True))
+    assert [arrived[place] for place in range(64)] == list(range(64))
 
 
 def test_a_transfer_that_ends_in_an_error_fails(engine: Any, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -162,14 +162,14 @@ Method row(const std::shared_ptr<PythonContext>& context, const MethodSpec& spec
 /// The executor pushes or pulls, and its part is timed.
 Method nixl(const std::shared_ptr<PythonContext>& context) {
   constexpr Parameter pieces = integer("count", "pieces of one transfer", 1, 131072, 1);
-  constexpr Parameter shuffled =
-      word("scatter", "no|yes", "yes: pieces are listed in shuffled order, each goes to the like place");
+  constexpr Parameter scatter =
+      word("scatter", "no|yes", "yes: pieces lie in shuffled order, another at either end");
   return row(context,
              {"nixl",
               "lists of pieces between two processes by NVIDIA's NIXL over UCX, pushed or pulled",
               Quantity::bandwidth,
               {.by_python = true, .fill_gbps = 1}},
-             "nixl", by_executor, by_bytes, {pieces, shuffled});
+             "nixl", by_executor, by_bytes, {pieces, scatter});
 }
 
 /// A collective by kernels on one another's GPU memory, which the child maps.

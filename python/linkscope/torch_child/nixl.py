@@ -22,15 +22,20 @@ from linkscope.torch_child.transfer import Transfer
 Json = dict[str, Any]
 
 _MOST_PIECES = 131072
+_LAID_AT_ONCE = 1 << 26
+"""Bytes that are copied to lay pieces in another order."""
 
 
 class ListTransfer(Transfer):
-    """One process's part: the one that drives has a prepared transfer in ``handle``, the other has memory alone."""
+    """One process's part: the one that drives has a prepared transfer in ``handle``, the other has memory alone.
+    ``laid``: of a source whose pieces lie in shuffled order, the piece of the pattern that each place holds.
+    """
 
     def __init__(self, agent: Any, registered: Any, arena: Arena, vote: Vote, gpu: int | None, fills: bool) -> None:
         self._agent, self._registered, self._arena, self._vote = agent, registered, arena, vote
         self._gpu, self._fills = gpu, fills
         self.handle: Any = None
+        self.laid: list[int] = []
         self.remarks: list[str] = []
         self._calls = 0
 
@@ -38,6 +43,10 @@ class ListTransfer(Transfer):
         """As Transfer.arm. Nobody goes on before both have: poison would come after a push."""
         if self._fills:
             self._arena.fill(seed)
+            if self.laid:
+                pieces = self._arena.pieces[0].view(len(self.laid), -1)
+                for part in pieces.split(_LAID_AT_ONCE // len(self.laid), 1):
+                    part.copy_(part[self.laid])
         else:
             self._arena.poison()
         if self._gpu is not None:
@@ -130,23 +139,35 @@ class Nixl(Method):
         pushes, vote = own is flow.source, self._groups.vote(flow.ranks)
         transfer = ListTransfer(agent, registered, arena, vote, groups.use(own), pushes)
         transfer.remarks = remarks
+        orders = _orders(flow)
+        if _scattered(flow):
+            transfer.laid = [piece for _, piece in sorted(zip(*orders, strict=True))]
         if site.rank == flow.rank:
             there = self._others[next(end.rank for end in flow.ends if end is not own)]
             name = agent.add_remote_agent(base64.b64decode(there["agent"]))
-            lists = (_descriptors(flow, agent, end) for end in (here, there))
+            ends = zip((here, there), orders if pushes else reversed(orders), strict=True)
+            lists = (_descriptors(flow, agent, end, order) for end, order in ends)
             name = name.decode() if isinstance(name, bytes) else name
             transfer.handle = agent.initialize_xfer("WRITE" if pushes else "READ", *lists, name, b"")
             transfer.remarks = [f"by {agent.query_xfer_backend(transfer.handle)} of NIXL", *remarks]
         return Part(transfer, stopwatch(regime.clock, None, Enqueue.BLOCKS), vote=vote)
 
 
-def _descriptors(flow: Flow, agent: Any, end: Json) -> Any:
-    """Return the pieces of an end, as they lie or in shuffled order, which is alike at both ends."""
-    count = _pieces(flow)
-    order = list(range(count))
-    if flow.word("scatter", ("no", "yes"), "no") == "yes":
-        random.Random(count).shuffle(order)
-    each = flow.bytes // count
+def _orders(flow: Flow) -> list[list[int]]:
+    """Return the places that the list goes to, at the source and at the destination."""
+    orders = [list(range(_pieces(flow))) for _ in range(2)]
+    if _scattered(flow):
+        for side, order in enumerate(orders):
+            random.Random(side).shuffle(order)
+    return orders
+
+
+def _scattered(flow: Flow) -> bool:
+    return flow.word("scatter", ("no", "yes"), "no") == "yes"
+
+
+def _descriptors(flow: Flow, agent: Any, end: Json, order: list[int]) -> Any:
+    each = flow.bytes // len(order)
     return agent.get_xfer_descs([(end["at"] + piece * each, each, end["device"]) for piece in order], end["kind"])
 
 
