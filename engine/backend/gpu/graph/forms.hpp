@@ -25,7 +25,7 @@ inline constexpr Parameter stream_priority =
 inline constexpr Parameter latest_arrival =
     integer("arrival",
             "above 0: each start times one transfer that begins at a random time, up to so many us after the "
-            "others; by the device's clock",
+            "others; by the device's clock; the others must leave a multiprocessor free",
             0, 100000, 0);
 
 /// One transfer of the result is one launch of a graph that holds `recorded` transfers of `inner`, one behind the
