@@ -31,9 +31,10 @@ Chain = Sequence[tuple[Pick, Ways]]
 
 @dataclass(frozen=True)
 class AtSize:
-    """What a default picks for so many bytes. ``extra``: what it costs more than ``fastest``, the best of all measured
-    ways, 0 where it ties; ``excess``: the same against what it would pick by the best limits. ``own``: both picks were
-    measured by methods that run the framework's own kernels."""
+    """Hold what a default picks for so many bytes. ``extra``: what it costs more than ``fastest``, the best of all
+    measured ways, 0 where it ties; ``excess``: the same against what it would pick by the best limits. ``own``: both
+    picks were measured by methods that run the framework's own kernels.
+    """
 
     size: int
     way: str

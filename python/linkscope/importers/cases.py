@@ -21,7 +21,7 @@ from linkscope.results.noise_class import LARGE
 
 Json = dict[str, Any]
 _LIKE = ("method", "executor", "bytes", "source", "destination", "members", "role", "parameters", "rank")
-"""What of a flow says what it moves; the rest is how it is measured."""
+"""Fields of a flow that say what it moves; the rest says how it is measured."""
 
 
 @dataclass(frozen=True)
@@ -129,15 +129,17 @@ def _fits(figure: Figure, case: Json, place: Json) -> bool:
 
 
 def _large(figure: Figure, case: Json) -> bool:
-    """Whether the case has a size that the suite does not tell apart from the figure's: of a table without sizes, both
+    """Return whether the suite does not distinguish the case's size from the figure's: of a table without sizes, both
     beyond what a copy's start and end count in."""
     sizes = (figure.size or 0, case["flows"][0]["bytes"])
     return bool(case["labels"].get("show") != "curve" and min(sizes) >= LARGE)
 
 
 def _fact(name: str, case: Json, flow: Json) -> Any:
-    """Of a case: its clock, cache or processes; of its first flow: the method, the memory of all ends or of the host's,
-    the devices, which side drives (push, pull), the members' number, or a parameter; None where it has none."""
+    """Return a fact of a case, its clock, cache or processes, or of its first flow: the method, the memory of all ends
+    or of the host's, the devices, which side drives (push, pull), the members' number, or a parameter; None where it
+    has none.
+    """
     if name in ("clock", "cache"):
         return case[name]
     if name == "processes":

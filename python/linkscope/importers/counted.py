@@ -19,14 +19,15 @@ else:
 
 _FILE = Path(__file__).with_suffix(".toml")
 _EITHER = "by-option"
-"""What a tool leaves to its options: nothing is known to differ."""
+"""Word for what a tool leaves to its options: no difference is known."""
 
 
 @dataclass(frozen=True)
 class Counted:
-    """What a tool's results count. ``bytes``, ``clock``, ``warmup``, ``launches`` and ``result`` are keys of ``words``.
-    ``test``: a pattern of names in small letters. ``warm``: calls before those that count. ``unit``: bytes of the unit
-    that the tool prints."""
+    """Hold what a tool's results count. ``bytes``, ``clock``, ``warmup``, ``launches`` and ``result`` are keys of
+    ``words``. ``test``: a pattern of names in small letters. ``warm``: calls before those that count. ``unit``: bytes
+    of the unit that the tool prints.
+    """
 
     tool: str
     test: str

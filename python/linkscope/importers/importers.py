@@ -70,7 +70,7 @@ _NEAREST = 60
 
 @dataclass(frozen=True)
 class Paste:
-    """What one or several tools printed. ``unread``: the lines, from 1, that look like rows of a table and that no
+    """Hold what one or several tools printed. ``unread``: the lines, from 1, that look like rows of a table and that no
     reader took. ``unusable``: the tools whose lines are there and that no figure could be read from."""
 
     source: Source

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from linkscope.importers.peer_output import LARGEST, MOST_GPUS, plain_number
 
 NOTHING = ("N/A", "NA", "-")
-"""What tools print where there is no result."""
+"""Words of tools where there is no result."""
 _LEAST = 1e-12
 _NOISE = re.compile(r"[\s.…\d-]{0,200}")
 """A blank line, one that marks what was cut, or the number of a line."""

@@ -28,7 +28,7 @@ TOOL = "multichase"
 SUMMARY = "multichase (-v, or with its command line), multiload"
 SUITES = ("latency-host",)
 _DEFAULTS = {"chase": "simple", "nr_threads": "1", "stride": "256", "tlb_locality": "262144", "page_size": "4096"}
-"""Of linkscope's case, too; the rest is told with the result."""
+"""Defaults that linkscope's case has as well; others stand with the result."""
 _OPTIONS = {"-m": "total_memory", "-s": "stride", "-T": "tlb_locality", "-c": "chase", "-t": "nr_threads"}
 _SETTING = re.compile(r" *(nr_threads|page_size|total_memory|stride|tlb_locality|chase) = (\S{1,40}).{0,80}")
 _SAMPLE = re.compile(r"(?:\d+\.\d+ )? *\d+\.\d+(?: +\d+\.\d+){0,1023}  avg=(\d{1,12}\.\d{1,6})")

@@ -33,7 +33,7 @@ PROGRAMS = {
     **{kind: f"{kind}_perf" for kind in ("gather", "scatter", "hypercube")},
     "all-to-all-v": "alltoallv_perf",
 }
-"""By collective."""
+"""Programs by collective."""
 UNEVEN = ("hypercube", "all-to-all-v")
 """Their rates count other bytes than the size that stands in their rows."""
 _SUITES = ("collectives", "p2p-processes")

@@ -28,13 +28,13 @@ _TUNER = re.compile(r"TUNER/Plugin: Using (?:tuner plugin )?(\w[\w .-]{0,39}?)(?
 _NETWORK = re.compile(r"Using network (\w[\w .-]{0,39})$")
 _ALGORITHMS = ("TREE", "RING", "COLLNET_DIRECT", "COLLNET_CHAIN", "NVLS", "NVLS_TREE", "PAT")
 _PROTOCOLS = ("LL", "LL128", "SIMPLE")
-"""As NCCL numbers them, where it prints numbers (to 2.26)."""
+"""Protocols in NCCL's order, for versions that print numbers (to 2.26)."""
 _TABLES = re.compile(
     r"^(?:# (?:nThread|nccl-tests|Collective test)|#? {0,16}size {0,20}(?:\(B\)|count)|mype: \d"
     r"| {0,16}\d{1,18} {1,16}\d{1,18} {1,16}[a-z]{3,8}\d{0,2} )",
     re.MULTILINE,
 )
-"""How tables begin whose readers take the library's words along."""
+"""Beginnings of tables whose readers take the library's words along."""
 _HOST = re.compile(r"((?=[\d.-]{0,63}[A-Za-z])[A-Za-z0-9][\w.-]{1,63}):\d{1,9}:\d{1,9} ")
 _MOST_WARNINGS = 3
 _MOST_HEAD = 200
@@ -50,10 +50,11 @@ _HIDDEN = re.compile(
 
 @dataclass
 class LibraryWords:
-    """What the library printed of itself. ``pairs``: by transport ("P2P/CUMEM", "NET/IB/GDRDMA"), the pairs of ranks.
-    ``algorithms``: by name ("RING/LL"), the least and the most bytes. ``nvls``: used, available, off or "" where it
-    does not say. ``settings``: variables of the environment, with the value where it is a number or a name of NCCL's.
-    ``read``: the numbers of its lines."""
+    """Hold what the library printed about itself. ``pairs``: by transport ("P2P/CUMEM", "NET/IB/GDRDMA"), the pairs of
+    ranks. ``algorithms``: by name ("RING/LL"), the least and the most bytes. ``nvls``: used, available, off or "" where
+    it does not say. ``settings``: variables of the environment, with the value where it is a number or a name of
+    NCCL's. ``read``: the numbers of its lines.
+    """
 
     library: str = "NCCL"
     versions: dict[str, None] = field(default_factory=dict)

@@ -97,7 +97,7 @@ class _Table:
 
 @dataclass
 class _NvbandwidthOutput:
-    """What was read so far. ``size``: bytes, where a command says them; ``hosts``: those that processes ran on;
+    """Hold what was read so far. ``size``: bytes, where a command says them; ``hosts``: those that processes ran on;
     ``wrong``: runs and tests whose data were wrong."""
 
     version: str = ""

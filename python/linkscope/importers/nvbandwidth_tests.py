@@ -12,7 +12,7 @@ TITLE = re.compile(
     r"(?:memcpy|memory|multicast|Device to Device|Bisect).{0,60}(?:\((?:row|column)\)|All Gpus|CE BW).{0,60}"
 )
 PART = re.compile(r"_((?:read|write)[12]|total)$")
-"""Of a test that prints three tables: a direction, or both."""
+"""The part of a test with three tables: a direction, or both."""
 _COPY = re.compile(r"memcpy (CE|SM|TMA) (CPU|GPU)\(row\) (->|<-|<->) GPU\(column\)(?: (Read|Write|Total)([12])?)? .*")
 _FIRST = {
     ("CPU", "->"): "host_to_device_memcpy_",
@@ -29,7 +29,7 @@ _METHODS = {"sm": "kernel-copy", "tma": "kernel-bulk-copy"}
 
 @dataclass(frozen=True)
 class Place:
-    """Where a result stands. ``part``: of a test's three tables; ``width``: how many GPUs the table has."""
+    """Place a result. ``part``: of a test's three tables; ``width``: how many GPUs the table has."""
 
     row: int
     column: int

@@ -65,7 +65,7 @@ class _NvloomTable:
 
 @dataclass
 class Tables:
-    """What was read of them."""
+    """Hold what was read of the tables."""
 
     version: str = ""
     test: str = ""

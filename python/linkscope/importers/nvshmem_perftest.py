@@ -35,7 +35,7 @@ _COLLECTIVES = {
     **{"reduction": "all-reduce", "reducescatter": "reduce-scatter", "barrier": "barrier", "sync": "barrier"},
 }
 _ROUNDS = {"all-reduce": 2, "all-to-all": 1, "all-gather": 1, "reduce-scatter": 1}
-"""Of those whose bus bandwidth tells the number of PEs."""
+"""Rounds of collectives whose bus bandwidth gives the number of PEs."""
 _JOB = re.compile(
     r"# {0,9}((?:device_)?(?:alltoall|bcast|broadcast|fcollect|reduction|reducescatter|barrier|sync)\w{0,24}(?:\.py)?"
     r"|shmem_\w{1,40}|Bandwidth|Latency|Stream_Latency|malloc)$"
@@ -51,7 +51,7 @@ _OPTIONS = re.compile(r"min_size: .{0,400}?\bdir: (\w{1,8}),.{0,200}?use_egm: (\
 _FAILED = re.compile(r"\S{0,200} cuda failed with (.{1,80})|nvshmem\w{0,20} (?:init|setup) failed\b")
 _SCOPES = {"t": "thread", "w": "warp", "g": "warpgroup", "b": "block", "none": ""}
 _UNITS = {"us": 1e6, "gb/s": 1.0, "gb/sec": 1.0, "gb": 1.0}
-"""What a figure is divided by, to seconds or GB/s."""
+"""Divisors of a figure, for seconds or GB/s."""
 
 
 @dataclass
@@ -77,7 +77,7 @@ class _PrintedLine:
 
 @dataclass
 class _Job:
-    """What the lines before and beside tables say: PEs with their place on their node, direction, memory."""
+    """Hold what the lines before and beside tables say: PEs with their place on their node, direction, memory."""
 
     gpus: dict[int, tuple[int, Gpu]] = field(default_factory=dict)
     reads: bool = False

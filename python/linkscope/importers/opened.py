@@ -9,9 +9,9 @@ from linkscope.messages.catalog import problem
 from linkscope.results.run_file import RunFile
 
 _HEADER = b'{"record"'
-"""How run files begin; `linkscope` writes their header first."""
+"""Beginning of a run file; `linkscope` writes the header first."""
 _INSPECTOR = b'{"header"'
-"""How the only other tool's files begin whose names end in .jsonl as run files' do: NCCL Inspector's."""
+"""Beginning of NCCL Inspector's files, whose names also end in .jsonl."""
 _STANDARD_INPUT = Path("-")
 
 

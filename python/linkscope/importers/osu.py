@@ -74,8 +74,9 @@ _WHERE = "OSU does not print where its processes ran: the case's first place is 
 
 @dataclass
 class _OsuPreamble:
-    """What the lines above a table have said so far. ``torch``: device and backend of OMB-Py on PyTorch. ``using``: how
-    many ranks say which library they use. ``memories``: of the buffers."""
+    """Hold what the lines above a table have said so far. ``torch``: device and backend of OMB-Py on PyTorch.
+    ``using``: how many ranks say which library they use. ``memories``: of the buffers.
+    """
 
     command: Command | None = None
     torch: tuple[str, str] = ("", "")

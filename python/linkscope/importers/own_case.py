@@ -17,7 +17,7 @@ _ENDS = {
     "to-host": ("gpu:0", "numa:0"),
     "local": ("gpu:0", "gpu:0"),
 }
-"""Where a result is taken to be from and to where the output names no devices: any of that kind."""
+"""Ends of a result whose output names no devices: any device of that kind."""
 RANK = "rank"
 """The kind of place of a buffer that a rank has somewhere."""
 _PLACES = {"device": "gpu", "managed": "gpu", "pinned": "numa", "pageable": "numa"}
@@ -25,7 +25,7 @@ _KNOWN: dict[str, Json] = {
     "in place": {"in_place": "yes"},
     **{name: {"type": of} for name, of in (("half", "float16"), ("bfloat16", "bfloat16"), ("int32", "int32"))},
 }
-"""What tools vary that linkscope has a parameter for."""
+"""Variations of tools for which linkscope has a parameter."""
 _CALLS = ("form", "launch", "recorded")
 """Facts of how a collective is called, which are parameters of its case."""
 MOST_MEMBERS = 1024

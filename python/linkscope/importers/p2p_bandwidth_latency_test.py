@@ -45,7 +45,7 @@ _HEAD = re.compile(r"(D[\\/]?D|GPU|CPU)((?:[ \t]{1,20}\d{1,3}){1,256})")
 _PAIR = re.compile(r"cudaMemcpyPeer / cudaMemcpy between GPU(\d{1,3}) and GPU(\d{1,3}): (\d{1,9}\.\d{1,6})GB/s")
 _NAMED = re.compile(r"(?:> )?Peer access from (.{1,100}) \(GPU(\d{1,3})\) -> (.{1,100}) \(GPU(\d{1,3})\) : (Yes|No)")
 _GIB = (1 << 30) / 1e9
-"""What simpleP2P calls GB."""
+"""The unit that simpleP2P calls GB."""
 _COMMAND = re.compile(r"\bp2pBandwidthLatencyTest (.{0,300})")
 _ELEMENTS = re.compile(r"-numElems=(\d{1,12})\b")
 _WORDS = ("[P2P (Peer-to-Peer)", "***NOTE", "So you can see", "NOTE: The CUDA Samples", "P2P Connectivity Matrix")
@@ -54,7 +54,7 @@ _ASSUMED = "p2pBandwidthLatencyTest prints no size: 40 million ints by copy engi
 
 @dataclass(frozen=True)
 class _Title:
-    """What tables are of. ``kind``: unidirectional, bidirectional or latency; ``peers``: on or off."""
+    """Hold the subject of a table. ``kind``: unidirectional, bidirectional or latency; ``peers``: on or off."""
 
     kind: str
     peers: str

@@ -47,16 +47,16 @@ UNKNOWN = "unknown"
 
 
 HOST_MEMORIES = ("pinned", "pageable")
-"""What ``Movement.memories`` says of buffers in host memory."""
+"""Words of ``Movement.memories`` for buffers in host memory."""
 WITHOUT_PEER_ACCESS = "peer access off"
-"""What ``Movement.varies`` says of copies between GPUs through the host, as a tool was told."""
+"""Word of ``Movement.varies`` for copies between GPUs through the host, as requested of a tool."""
 HOST_CLOCK = "host clock"
-"""What ``Movement.varies`` says of times that the CPU took beside those that the GPU took. Suites tell both apart."""
+"""Word of ``Movement.varies`` for times by the CPU beside times by the GPU. Suites distinguish both."""
 
 
 @dataclass(frozen=True)
 class Movement:
-    """What a result moves, as far as the output says it: enough for a case of its own where no suite has one.
+    """Describe what a result moves, as far as the output says it: enough for a case of its own where no suite has one.
 
     ``kind``: peer (a GPU and another), to-gpu, to-host, local (within a GPU), host (within host memory), collective,
     message (between two ranks), network (a network card's own test). ``method``: as linkscope names it where it has
@@ -112,9 +112,9 @@ class Figure:
 
 @dataclass(frozen=True)
 class Topology:
-    """What `nvidia-smi topo -m` or `amd-smi topology` says. ``pairs``: how two devices are joined, in the tool's word
-    ("NV18", "SYS", "XGMI"), by their ids, "gpu:0" or "nic:mlx5_0", both ways. ``numa``: the node of each GPU, where
-    said.
+    """Hold what `nvidia-smi topo -m` or `amd-smi topology` says. ``pairs``: how two devices are joined, in the tool's
+    word ("NV18", "SYS", "XGMI"), by their ids, "gpu:0" or "nic:mlx5_0", both ways. ``numa``: the node of each GPU,
+    where said.
     """
 
     pairs: Mapping[tuple[str, str], str]
@@ -154,7 +154,7 @@ class PeerOutput:
 
     @property
     def name(self) -> str:
-        """Such as "nvbandwidth 0.8"."""
+        """Return tool and version, as "nvbandwidth 0.8"."""
         return f"{self.tool} {self.version}".rstrip()
 
     def own_name(self, test: str) -> str:
@@ -166,7 +166,7 @@ NVLS = {
     "on": f"NVLink SHARP as NCCL chooses (--nvls on) [{NVLS_FREE}]",
     "off": f"no NVLink SHARP (--nvls off) [{NVLS_NONE}]",
 }
-"""What the notes of a result say where the user said it, as those of linkscope's own runs do."""
+"""Notes of a result for what the user said about NVLS, as in linkscope's own runs."""
 
 
 @dataclass(frozen=True)
@@ -252,8 +252,9 @@ class Source:
 
 
 def plain_number(word: object) -> float | None:
-    """Of a number as C prints it, or a JSON number; None for anything else, infinity and NaN too, and for what is so
-    far from all that tools print that sums of it overflow or vanish."""
+    """Return a number as C prints it, or a JSON number; None for anything else, infinity and NaN too, and for what is
+    so far from all that tools print that sums of it overflow or vanish.
+    """
     if isinstance(word, bool) or not isinstance(word, (int, float, str)):
         return None
     if isinstance(word, str) and re.fullmatch(r"[-+]?[0-9]{1,40}(\.[0-9]{0,40})?([eE][-+]?[0-9]{1,3})?", word) is None:

@@ -1,4 +1,4 @@
-"""How devices are joined, as `nvidia-smi topo -m`, `amd-smi topology` and `rocm-smi --showtopo` print it.
+"""Topologies: how devices are joined, as `nvidia-smi topo -m`, `amd-smi topology` and `rocm-smi --showtopo` print it.
 
 nvidia-smi: a matrix of words, first of GPUs, then of network cards: by name in old drivers, NIC0 ... with a legend in
 newer ones; then the CPUs and the NUMA node that are near. A matrix without its head is read by position: each row has

@@ -37,7 +37,7 @@ _TITLE = re.compile(
     r"\(GPU-Executor: (\w{1,10})\)"
 )
 _HEADS = {"SRC+EXE\\DST": (False, False), "SRC\\EXE+DST": (False, True), "SRC\\DST": (True, False)}
-"""Of a table without its title: whether it is of both directions, and whether destinations drive."""
+"""Facts of a table without its title: both directions or one, and whether destinations drive."""
 _DEVICE = re.compile(r"(CPU|GPU) {1,4}(\d{1,3})")
 _ROW = re.compile(r"(CPU|GPU) (\d{1,3}) {0,4}(<->|->|<-|min|max|sd) (.{1,5000})")
 _SETTING = re.compile(r"[A-Z][A-Z0-9_]{2,30} *[=,]|\[[A-Z][\w -]{1,30}\]$|=+$|-+$")

@@ -89,7 +89,7 @@ class _PrintedTransfer:
 
 @dataclass
 class Presets:
-    """What was read of them. ``preset``: the one whose lines follow; ``summary``: whether its matrix does."""
+    """Hold what was read of presets. ``preset``: the one whose lines follow; ``summary``: whether its matrix does."""
 
     preset: str = ""
     summary: bool = False

@@ -35,7 +35,7 @@ _HEAD = re.compile(r"\|(?:\s{1,20}\|){1,2}\s{1,20}(latency|overhead) \(usec\)\s{
 _COLUMNS = re.compile(r"\|(?: +(?:Stage|Test) +\|)? # iterations \|")
 _BATCH = re.compile(r"\+([\w./]{1,60})-{3,120}\+[-+]{10,120}")
 _HEADING = re.compile(r"[=# -]{2,80} ?((?:ucp_|tag_|stream_|am_|put_|get_)[a-z_]{0,12}(?:bw|lat)|get)[=: -]{0,80}")
-"""Of a script that goes through tests."""
+"""Headings of a script that runs several tests."""
 _ROW = re.compile(
     r"(?:(Final:|\[thread \d{1,4}\]|(?=[\d/]{0,30}[A-Za-z])[\w./]{1,60}) +)?((?:[\d,.]{1,24} +){3,8}[\d,.]{1,24})"
     r"(?: +[^\d\s].{0,200})?"

@@ -28,7 +28,7 @@ class FrameworkRule(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Kernel(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """How a framework's kernel is measured; the head of machines/expected/thresholds.yaml explains each field."""
+    """Describe how a kernel is measured; the head of machines/expected/thresholds.yaml explains each field."""
 
     own: list[str] = []
     stands_in: list[str] = []

@@ -137,7 +137,7 @@ def share_out(
 
 
 def fit(cases: Sequence[Json], budget_s: float, visits: int, costs: Costs) -> tuple[int, frozenset[str]]:
-    """How often all may be visited within ``budget_s`` seconds, ``visits`` times or once, and the ids of the cases that
+    """Return how often all may be visited in ``budget_s`` seconds, ``visits`` times or once, and the ids of cases that
     are left out where even once is too often: those that come last in ``most_telling_first``, so that more time never
     loses a case.
     """

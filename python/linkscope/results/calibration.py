@@ -32,7 +32,7 @@ _FOLDER = KeptFolder("XDG_STATE_HOME", ".local/state", "calibration", most_bytes
 
 @dataclass(frozen=True)
 class Intervals:
-    """How far the intervals of several runs agree. All numbers are shares or relative.
+    """Say how far the intervals of several runs agree. All numbers are shares or relative.
 
     ``covered``: of all runs of all cases, those whose interval holds the median of what the other runs found.
     ``disjoint``: of all pairs of runs of a case, those whose intervals are; ``apart``: those of them whose medians are
@@ -47,7 +47,7 @@ class Intervals:
 
 @dataclass(frozen=True)
 class Noise:
-    """How a class of results, or one result, varies between runs.
+    """Say how a class of results, or one result, varies between runs.
 
     ``intervals``: those that the runs have; ``calibrated``: widened by the noise between the
     other runs, None where they hold a calibration's noise or the runs are too few. Then the standard deviation
@@ -77,7 +77,7 @@ class KnownDevice:
 
 @dataclass(frozen=True)
 class NodeNoise:
-    """How much results of some suites vary between runs on one node, by several runs of them.
+    """Say how much results of some suites vary between runs on one node, by several runs of them.
 
     ``made``: when the last of them began (RFC 3339). ``devices``: with them the node is known again. ``classes``: keys
     of ``results/noise_class.py``, then "all". ``runs``: by case, the standard deviation between runs, relative, drawn
@@ -109,7 +109,7 @@ class NodeNoise:
 
 
 Kept = tuple[NodeNoise, ...]
-"""What is known of a node, a calibration for each choice of suites, the newest first."""
+"""Calibrations of a node, one for each choice of suites, the newest first."""
 
 
 class CalibrationFile(msgspec.Struct, forbid_unknown_fields=True):

@@ -28,7 +28,7 @@ class KeptFolder:
     indent: int | None = None
 
     def path(self, name: str, environment: Mapping[str, str] = os.environ) -> Path:
-        """Where the file of that name is, whether there is one or not. Any name will do: a host may have it chosen."""
+        """Return the path of the file of that name, present or not. Any name is safe: a host may have chosen it."""
         named = Path(environment.get(self.variable, ""))
         home = named if named.is_absolute() else Path(environment.get("HOME", "/")) / self.usual
         return home / "linkscope" / self.name / (_safe(name) + ".json")

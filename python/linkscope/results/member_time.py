@@ -10,7 +10,7 @@ from msgspec import Struct
 from linkscope.results.stats import Number
 
 PARTS = ("allocate", "pack", "copy", "send", "wait", "unpack", "collectives", "synchronise")
-"""Of the time of one transfer, in the order in which a message meets them."""
+"""Parts of the time of one transfer, in a message's order."""
 
 
 class MemberTime(Struct, frozen=True, gc=False):
@@ -22,11 +22,11 @@ class MemberTime(Struct, frozen=True, gc=False):
 
     @property
     def seconds(self) -> float:
-        """Of one transfer, the mean."""
+        """Return the mean seconds of one transfer."""
         return sum(self.parts_s.values())
 
     def share(self, part: str) -> float:
-        """Of the time, 0.12 for 12 %; 0 where the member did not do it."""
+        """Return a part's share of the time, 0.12 for 12 %; 0 where the member did not do it."""
         return self.parts_s.get(part, 0.0) / self.seconds if self.seconds else 0.0
 
     @property

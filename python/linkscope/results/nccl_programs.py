@@ -24,4 +24,4 @@ NCCL_PROGRAMS = {
     "all-to-all": NcclProgram("alltoall_perf", shares=True),
     "send-receive": NcclProgram("sendrecv_perf"),
 }
-"""By collectives' names; messages around a ring are none."""
+"""Programs by collective; messages around a ring are no collective."""

@@ -18,7 +18,7 @@ _BEFORE = {
     FEW_SAMPLES: "the interval is their range",
     WRONG_DATA: "arrived wrong",
 }
-"""What the texts of older runs say, which have no codes."""
+"""Words of older runs, whose texts have no codes."""
 
 
 def says(code: str, texts: Iterable[str]) -> bool:

@@ -40,7 +40,7 @@ OSU_MESSAGES = (
     OsuBenchmark("osu_put_bw", "_Put Bandwidth", "put-window", _RATE, one_sided=True),
     OsuBenchmark("osu_get_bw", "_Get Bandwidth", "get-window", _RATE, one_sided=True),
 )
-"""Of two processes. A single send is none of OSU's."""
+"""Benchmarks of two processes. OSU has no single send."""
 OSU_COLLECTIVES = (
     OsuBenchmark("osu_allreduce", " Allreduce Latency", "all-reduce"),
     OsuBenchmark("osu_reduce", " Reduce Latency", "reduce"),

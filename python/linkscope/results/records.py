@@ -43,7 +43,7 @@ class EndRecord(Struct):
 
 
 class PhaseRecord(Struct):
-    """Of a schedule: messages that are under way at the same time, each source rank, destination rank and bytes."""
+    """Hold messages of a schedule that go at the same time: source rank, destination rank and bytes of each."""
 
     messages: list[tuple[Count, Count, Count]]
     name: Text | Unset = UNSET
@@ -55,14 +55,14 @@ class PhaseRecord(Struct):
 
 
 class LoopRecord(Struct):
-    """Of a schedule: phases one after another, so many times."""
+    """Repeat phases of a schedule, one after another, so many times."""
 
     phases: list[PhaseRecord]
     repeats: Natural | Unset = UNSET
 
 
 class ScheduleRecord(Struct):
-    """What the ranks of an application send one another."""
+    """Hold what the ranks of an application send one another."""
 
     loops: list[LoopRecord]
     grid: Json | Unset = UNSET
@@ -88,21 +88,21 @@ class FlowRecord(Struct):
 
 
 class CellRecord(Struct):
-    """Where one figure of a case stands in its table."""
+    """Place one figure of a case in its table."""
 
     row: Text | Unset = UNSET
     column: Text | Unset = UNSET
 
 
 class Traits(Struct):
-    """What a case's methods and memories state of themselves."""
+    """Hold the traits of a case's methods and memories."""
 
     methods: dict[Word, dict[Word, bool | Number | Word]] | Unset = UNSET
     memories: dict[Word, dict[Word, bool | Number | Word]] | Unset = UNSET
 
 
 class WorkloadLabel(Struct):
-    """Of a case that carries out a schedule: whose communication it is, and how it is carried out.
+    """Label a case that carries out a schedule: whose communication it is, and how it is carried out.
 
     ``memory``: of the buffers of messages; ``state``: of what they are packed from. ``order``: device of each rank.
     ``baseline``: the combination that the study began with. ``isolated``: every message has a phase of its own.
@@ -126,7 +126,7 @@ class WorkloadLabel(Struct):
 
 
 class Labels(CellRecord):
-    """What tables need of a case."""
+    """Hold what tables need of a case."""
 
     title: Text | Unset = UNSET
     show: Word | Unset = UNSET
@@ -167,7 +167,7 @@ class Case(Struct):
 
 
 class FindingRecord(Struct):
-    """What a tool printed besides results, as messages/finding.Finding."""
+    """Hold what a tool printed besides results, as messages/finding.Finding."""
 
     code: Word
     level: Literal["error", "warning", "note"]
@@ -201,21 +201,21 @@ class OriginRecord(Struct):
 
 
 class Options(Struct):
-    """What the run asked of every point."""
+    """Hold the options of every point of the run."""
 
     precision: Share | Unset = UNSET
     point_budget_s: Number | Unset = UNSET
 
 
 class RoundsRecord(Struct):
-    """How often each case was to be visited."""
+    """Hold how often each case was to be visited."""
 
     least: Count | Unset = UNSET
     most: Count | Unset = UNSET
 
 
 class Plan(Struct):
-    """What was to be run."""
+    """Hold what was to be run."""
 
     ids: list[Id]
     suites: list[Word] | Unset = UNSET
@@ -232,7 +232,7 @@ class BetweenRuns(Struct):
 
 
 class NoiseRecord(Struct):
-    """By which calibration intervals are widened."""
+    """Name the calibration by which intervals are widened."""
 
     calibrated: Word | Unset = UNSET
     turns: Annotated[int, Meta(ge=2, le=LARGEST)] | Unset = UNSET
@@ -250,7 +250,7 @@ class MethodRecord(Struct):
 
 
 class EngineRecord(Struct):
-    """What an engine said of itself."""
+    """Hold what an engine said about itself."""
 
     backend: Word | Unset = UNSET
     version: Word | Unset = UNSET
@@ -260,7 +260,7 @@ class EngineRecord(Struct):
 
 
 class InterleavedRecord(Struct):
-    """Of which comparison a run is one side (``linkscope ab``): ``group`` is that of all its ``sides``, whose base
+    """Say of which comparison a run is one side (``linkscope ab``): ``group`` is that of all its ``sides``, whose base
     comes first; ``settings``: what this side was measured with."""
 
     group: Id

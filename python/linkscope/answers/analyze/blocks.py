@@ -20,7 +20,7 @@ from linkscope.statistics.piece_cost import piece_cost
 Json = dict[str, Any]
 
 ENOUGH = 0.9
-"""Of the best rate."""
+"""Share of the best rate that is enough."""
 SHARED_AT = tuple((1000, size << 10) for size in (4, 16, 64))
 """Lists whose share of one copy of all their bytes the first table has: pieces, and bytes of each."""
 _COUNT, _BLOCKS = r"\bcount=(\d+) ?", r"\bblocks=(\d+) ?"
