@@ -258,7 +258,9 @@ def test_what_was_measured_before_an_interruption_can_be_compared(
         return original(comparison, narrowing)
 
     monkeypatch.setattr(ab, "_wanted", stop_later)
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell may have it ignored
     ended = bench.cli("ab", bench.suite, "--a", "as-is", "--b", "X=1", "-o", "out")
+    signal.signal(signal.SIGINT, before)
     assert ended.code == 130
     assert "out/a.jsonl" in ended.err
     assert "out/b.jsonl" in ended.err
