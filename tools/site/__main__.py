@@ -1,6 +1,7 @@
 """The site: all documents as pages to read in a browser, with search, also without a server.
 
-    python tools/site               writes build/site (`make docs` does so, after what it needs is installed)
+    python tools/site               writes build/site (`make docs` does so, after what it needs is installed), with
+                                    screenshots of recorded runs where Chromium is installed
     python tools/site --pages       writes the pages in Markdown alone, to build/site-pages, and needs no MkDocs
 
 A page that links to what is not there, or to a heading that is not, ends it with exit code 1.
@@ -21,6 +22,7 @@ HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
 sys.path[:0] = [str(ROOT), str(ROOT / "python")]
 
+from tools.site import screenshots  # noqa: E402
 from tools.site.navigation import navigation  # noqa: E402
 from tools.site.pages import Pages  # noqa: E402
 
@@ -38,6 +40,9 @@ def main() -> int:
     shutil.rmtree(FOLDER, ignore_errors=True)
     try:
         site = Pages.of(ROOT)
+        program = None if arguments.pages else screenshots.chromium()
+        if program is not None:
+            site.texts[screenshots.PLACE] = screenshots.add(ROOT, FOLDER / "docs", program)
         site.write(FOLDER / "docs")
     except LinkscopeError as error:
         print(f"site: {error}", file=sys.stderr)

@@ -35,6 +35,7 @@ SECTIONS: Mapping[str, tuple[str, ...]] = {
         "reference/machine-file.md",
         "repository/machines/about.md",
         "reference/choices-file.md",
+        "reference/screenshots.md",
         "coverage.md",
     ),
     "Project": (
