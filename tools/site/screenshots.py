@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import subprocess
 from pathlib import Path
@@ -38,7 +39,7 @@ def add(root: Path, folder: Path, program: str) -> str:
         picture = (folder / PLACE).with_name(f"{name}.png")
         with TemporaryDirectory() as scratch:
             page = Path(scratch) / "page.html"
-            write_page([Run.of(root / "tests" / "fixtures" / run)], page)
+            write_page([Run.of(os.path.relpath(root / "tests" / "fixtures" / run))], page)
             options = ["--headless", "--no-sandbox", "--disable-gpu", "--hide-scrollbars", "--virtual-time-budget=8000"]
             options += [f"--user-data-dir={scratch}/profile", f"--window-size={_SIZE}", f"--screenshot={picture}"]
             done = subprocess.run([program, *options, page.as_uri()], capture_output=True, timeout=120, check=False)
