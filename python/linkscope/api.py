@@ -1,4 +1,4 @@
-"""What a notebook or a script gets from `import linkscope`: the same things as the command line."""
+"""Interface of `import linkscope` for notebooks and scripts: the same things as the command line."""
 
 from __future__ import annotations
 

@@ -47,19 +47,19 @@ class Distributed:
         self._token = torch.zeros(1, dtype=torch.uint8, device=device)
 
     def send(self, tensor: Tensor) -> Any:
-        """As Carrier.send."""
+        """See Carrier.send."""
         dist.send(tensor, self._partner, self._group)
 
     def receive(self, tensor: Tensor) -> Any:
-        """As Carrier.receive."""
+        """See Carrier.receive."""
         dist.recv(tensor, self._partner, self._group)
 
     def signal(self) -> Any:
-        """As Carrier.signal."""
+        """See Carrier.signal."""
         self.send(self._token)
 
     def await_signal(self) -> Any:
-        """As Carrier.await_signal."""
+        """See Carrier.await_signal."""
         self.receive(self._token)
 
 
@@ -72,19 +72,19 @@ class Mpi:
         self._nothing = bytearray()
 
     def send(self, tensor: Tensor) -> Any:
-        """As Carrier.send."""
+        """See Carrier.send."""
         self._send(tensor, self._partner)
 
     def receive(self, tensor: Tensor) -> Any:
-        """As Carrier.receive."""
+        """See Carrier.receive."""
         self._receive(tensor, self._partner)
 
     def signal(self) -> Any:
-        """As Carrier.signal."""
+        """See Carrier.signal."""
         self._send(self._nothing, self._partner)
 
     def await_signal(self) -> Any:
-        """As Carrier.await_signal."""
+        """See Carrier.await_signal."""
         self._receive(self._nothing, self._partner)
 
 
@@ -121,7 +121,9 @@ class Library:
 
     @property
     def version(self) -> str:
-        """As the library says it, in the words of rows by MPI itself: "MPICH Version: 5.0.2", "Open MPI v5.0.11"."""
+        """Return the library's own version, in the words of rows by MPI itself: "MPICH Version: 5.0.2", "Open MPI
+        v5.0.11".
+        """
         line = str(self._mpi.Get_library_version()).partition("\0")[0].partition("\n")[0]
         return " ".join(line.partition(",")[0].split())  # Open MPI goes on with who built it
 

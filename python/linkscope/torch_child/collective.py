@@ -38,8 +38,8 @@ _GLOO_ON_GPUS = ("all-reduce", "broadcast")  # docs.pytorch.org/docs/stable/dist
 
 @dataclass(frozen=True)
 class Shape:
-    """What a flow asks for. ``size``: bytes as nccl-tests counts them, of the larger buffer. ``index``: this member's
-    place in the group, whose order is that of ranks. ``root``: the first member's.
+    """Hold what a flow asks for. ``size``: bytes as nccl-tests counts them, of the larger buffer. ``index``: this
+    member's place in the group, whose order is that of ranks. ``root``: the first member's.
     """
 
     kind: str
@@ -52,7 +52,7 @@ class Shape:
 
     @property
     def elements(self) -> int:
-        """Of the larger buffer."""
+        """Return the elements of the larger buffer."""
         return self.size // int(self.dtype.itemsize)
 
     @property
@@ -100,26 +100,26 @@ class CollectiveTransfer(Transfer):
         self._work = work
 
     def call(self) -> None:
-        """As Transfer.call."""
+        """See Transfer.call."""
         output = self._work.call()
         if output is not None:
             self._received = output
 
     def capturing(self) -> AbstractContextManager[Any]:
-        """As Transfer.capturing."""
+        """See Transfer.capturing."""
         return self._work.capturing()
 
     def meet(self) -> None:
-        """As Transfer.meet."""
+        """See Transfer.meet."""
         _meet(self._group, self._meets_on)
 
     def settle(self) -> None:
-        """As Transfer.settle."""
+        """See Transfer.settle."""
         if self._gpu is not None:
             torch.cuda.current_stream(self._gpu).synchronize()
 
     def arm(self, seed: int) -> None:
-        """As Transfer.arm."""
+        """See Transfer.arm."""
         shape = self._shape
         if shape.kind == "barrier":
             return
@@ -146,7 +146,7 @@ class CollectiveTransfer(Transfer):
         return output
 
     def verify(self, seed: int) -> str | None:
-        """As Transfer.verify."""
+        """See Transfer.verify."""
         shape = self._shape
         if shape.kind == "barrier" or (shape.kind == "reduce" and shape.index != shape.root):
             return None
@@ -158,14 +158,14 @@ class CollectiveTransfer(Transfer):
         return None
 
     def verified_bytes(self) -> int:
-        """As Transfer.verified_bytes."""
+        """See Transfer.verified_bytes."""
         shape = self._shape
         if shape.kind == "barrier" or (shape.kind == "reduce" and shape.index != shape.root):
             return 0
         return int(self._received.numel() * self._received.element_size())
 
     def notes(self) -> list[str]:
-        """As Transfer.notes."""
+        """See Transfer.notes."""
         return [*self._remarks, "works in place"] if self._shape.in_place else self._remarks
 
     def _expectations(self, seed: int) -> list[tuple[int, int, memory.Elements]]:
@@ -229,7 +229,7 @@ class CollectiveMethod(Method):
         return []
 
     def check(self, flow: Flow, regime: Regime) -> None:
-        """As Method.check."""
+        """See Method.check."""
         if len(flow.members) < 2:
             raise unsupported(f"{flow.method} needs two members or more")
         if len({member.rank for member in flow.members}) < len(flow.members):
@@ -248,22 +248,22 @@ class CollectiveMethod(Method):
             raise unsupported("PyTorch cannot flush caches; warm or rotated")
 
     def hold(self, flow: Flow, regime: Regime, site: Site) -> Any:
-        """As Method.hold: input and output."""
+        """See Method.hold: input and output."""
         own = flow.own_end(site.rank)
         memory.supports(own)
         groups.use(own)
         return self.allocate(flow, _shape(flow, site.rank), own, site.memory_limit_bytes)
 
     def export_handles(self, site: Site) -> Json:
-        """As Method.export_handles."""
+        """See Method.export_handles."""
         return self._groups.export(site)
 
     def import_handles(self, flow: Flow, exports: Sequence[Json], site: Site) -> None:
-        """As Method.import_handles."""
+        """See Method.import_handles."""
         self._groups.join(flow.ranks, self.backend(flow), exports, site)
 
     def assemble(self, flow: Flow, regime: Regime, site: Site, held: Any) -> Part:
-        """As Method.assemble."""
+        """See Method.assemble."""
         group = self._groups.of(flow.ranks, self.backend(flow))
         gpu = groups.use(flow.own_end(site.rank))
         remarks = [rotation.ONE_SLOT] if regime.cache == "rotated" and flow.bytes > 0 else []
@@ -275,16 +275,16 @@ class CollectiveMethod(Method):
 
 
 class TorchCollective(CollectiveMethod):
-    """By torch.distributed."""
+    """Run collectives by torch.distributed."""
 
     on_gpus_alone = False
 
     def backend(self, flow: Flow) -> str:
-        """As CollectiveMethod.backend."""
+        """See CollectiveMethod.backend."""
         return groups.backend_for(flow.word("backend", groups.BACKENDS, "auto"), flow.members)
 
     def refuse(self, flow: Flow, shape: Shape, regime: Regime) -> None:
-        """As CollectiveMethod.refuse."""
+        """See CollectiveMethod.refuse."""
         _check_place(flow, shape.kind)
         backend = self.backend(flow)
         on_gpus = any(member.device.kind == "gpu" for member in flow.members)
@@ -295,7 +295,7 @@ class TorchCollective(CollectiveMethod):
             raise unsupported(f"{backend}'s {shape.kind} keeps its caller: no device clock, host or batch")
 
     def work(self, flow: Flow, shape: Shape, group: Any, held: tuple[Tensor, Tensor], gpu: int | None) -> MemberCall:
-        """As CollectiveMethod.work."""
+        """See CollectiveMethod.work."""
         (sent, received), root = held, flow.members[0].rank
         work: dict[str, Callable[[], Any]] = {
             "all-reduce": lambda: dist.all_reduce(received, group=group),

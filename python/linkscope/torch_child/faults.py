@@ -8,7 +8,7 @@ from linkscope.errors import LinkscopeError
 
 
 class Fault(Enum):
-    """By the words that the engine reads (engine/backend/python/child.cpp)."""
+    """Name faults by the words that the engine reads (engine/backend/python/child.cpp)."""
 
     BAD_INPUT = "bad-input"
     UNSUPPORTED = "unsupported"

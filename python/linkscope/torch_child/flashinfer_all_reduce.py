@@ -24,7 +24,7 @@ class FlashInferAllReduce(PackageAllReduce):
     algorithms = tuple(_ONE_SHOT)
 
     def refuse(self, flow: Flow, shape: Shape, regime: Regime) -> None:
-        """As CollectiveMethod.refuse."""
+        """See CollectiveMethod.refuse."""
         super().refuse(flow, shape, regime)
         if flow.parameters.get("algorithm") == "two-shot" and shape.elements <= shape.members * _hidden(shape):
             raise unsupported(f"FlashInfer's two-shot takes more rows than members: {shape.size} B are too few")

@@ -30,7 +30,7 @@ class FlowDevice:
 
 @dataclass(frozen=True)
 class Endpoint:
-    """Where one end's memory lives, and the process that allocates it."""
+    """Say where one end's memory lives, and which process allocates it."""
 
     device: FlowDevice
     memory: str
@@ -95,7 +95,7 @@ class Flow:
 
 @dataclass(frozen=True)
 class Regime:
-    """How a case is timed: ``clock`` device, host or batch; ``cache`` warm, rotated or flushed."""
+    """Say how a case is timed: ``clock`` device, host or batch; ``cache`` warm, rotated or flushed."""
 
     clock: str
     cache: str

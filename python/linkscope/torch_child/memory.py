@@ -99,7 +99,7 @@ class Arena:
         return min(calls, self._slots) * self._size
 
     def compare(self, seed: int, calls: int) -> str | None:
-        """What is wrong in the slots that so many calls wrote; None where they hold the pattern of fill(seed)."""
+        """Return what is wrong in the slots that so many calls wrote; None where they hold fill(seed)'s pattern."""
         touched = min(calls, self._slots)
         rows = max(1, _CHUNK_WORDS[self._all.device.type] * WORD // self._stride)
         for first in range(0, touched, rows):

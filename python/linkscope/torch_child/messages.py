@@ -25,7 +25,7 @@ CALLS = ("send", "ping-pong")
 
 
 class _Side(Transfer):
-    """What the sender's and the receiver's part have in common."""
+    """Hold what the sender's and the receiver's part have in common."""
 
     def __init__(self, carrier: Carrier, arena: Arena, gpu: int | None, remarks: list[str]) -> None:
         self._carrier = carrier
@@ -41,20 +41,20 @@ class _Side(Transfer):
         self._calls = 0
 
     def count_as_run(self, calls: int) -> None:
-        """As Transfer.count_as_run."""
+        """See Transfer.count_as_run."""
         self._calls = calls
 
     def settle(self) -> None:
-        """As Transfer.settle."""
+        """See Transfer.settle."""
         if self._gpu is not None:
             torch.cuda.current_stream(self._gpu).synchronize()
 
     def lead_in(self) -> None:
-        """As Transfer.lead_in."""
+        """See Transfer.lead_in."""
         self.meet()
 
     def notes(self) -> list[str]:
-        """As Transfer.notes."""
+        """See Transfer.notes."""
         return self._remarks
 
 
@@ -68,7 +68,7 @@ class SendingSide(_Side):
         self.operations = 2 if echo else 1
 
     def arm(self, seed: int) -> None:
-        """As Transfer.arm."""
+        """See Transfer.arm."""
         self._arena.fill(seed)
         if self._echo:
             self._echo.poison()
@@ -76,7 +76,7 @@ class SendingSide(_Side):
         self._restart()
 
     def call(self) -> None:
-        """As Transfer.call."""
+        """See Transfer.call."""
         self._carrier.send(next(self._pieces))
         if self._echo:
             self._carrier.receive(next(self._echoes))
@@ -92,11 +92,11 @@ class SendingSide(_Side):
             self._carrier.await_signal()
 
     def verify(self, seed: int) -> str | None:
-        """As Transfer.verify."""
+        """See Transfer.verify."""
         return self._echo.compare(seed, self._calls) if self._echo else None
 
     def verified_bytes(self) -> int:
-        """As Transfer.verified_bytes."""
+        """See Transfer.verified_bytes."""
         return self._echo.verified_bytes(self._calls) if self._echo else 0
 
 
@@ -109,12 +109,12 @@ class ReceivingSide(_Side):
         self.operations = 2 if self._back else 1
 
     def arm(self, seed: int) -> None:
-        """As Transfer.arm."""
+        """See Transfer.arm."""
         self._arena.poison()
         self._restart()
 
     def call(self) -> None:
-        """As Transfer.call."""
+        """See Transfer.call."""
         piece = next(self._pieces)
         self._carrier.receive(piece)
         if self._back:
@@ -131,11 +131,11 @@ class ReceivingSide(_Side):
             self._carrier.signal()
 
     def verify(self, seed: int) -> str | None:
-        """As Transfer.verify."""
+        """See Transfer.verify."""
         return self._arena.compare(seed, self._calls)
 
     def verified_bytes(self) -> int:
-        """As Transfer.verified_bytes."""
+        """See Transfer.verified_bytes."""
         return self._arena.verified_bytes(self._calls)
 
 
@@ -147,7 +147,7 @@ class Messages(Method):
     name: str
 
     def check(self, flow: Flow, regime: Regime) -> None:
-        """As Method.check."""
+        """See Method.check."""
         if flow.source is None or flow.destination is None:
             raise unsupported(f"{self.name} needs a source and a destination")
         if flow.source.rank == flow.destination.rank:
@@ -157,7 +157,7 @@ class Messages(Method):
         flow.word("call", CALLS, "send")
 
     def hold(self, flow: Flow, regime: Regime, site: Site) -> Any:
-        """As Method.hold: an arena, that for what comes back of a ping-pong, and remarks on them."""
+        """See Method.hold: an arena, that for what comes back of a ping-pong, and remarks on them."""
         own = flow.own_end(site.rank)
         memory.supports(own)
         groups.use(own)
@@ -169,7 +169,7 @@ class Messages(Method):
         return arenas[0], arenas[1] if echoes else None, remarks
 
     def assemble(self, flow: Flow, regime: Regime, site: Site, held: Any) -> Part:
-        """As Method.assemble."""
+        """See Method.assemble."""
         arena, echo, remarks = held
         own = flow.own_end(site.rank)
         other = next(end for end in flow.ends if end is not own)
@@ -197,7 +197,7 @@ class Messages(Method):
 
 
 class TorchSend(Messages):
-    """By torch.distributed."""
+    """Send by torch.distributed."""
 
     name = "torch-send"
 
@@ -205,7 +205,7 @@ class TorchSend(Messages):
         self._groups = communicators
 
     def check(self, flow: Flow, regime: Regime) -> None:
-        """As Method.check."""
+        """See Method.check."""
         super().check(flow, regime)
         if flow.bytes == 0:
             raise unsupported("torch-send takes one byte or more")
@@ -217,11 +217,11 @@ class TorchSend(Messages):
             raise unsupported("Gloo's send keeps its caller: no device clock, host or batch")
 
     def export_handles(self, site: Site) -> Json:
-        """As Method.export_handles."""
+        """See Method.export_handles."""
         return self._groups.export(site)
 
     def import_handles(self, flow: Flow, exports: Sequence[Json], site: Site) -> None:
-        """As Method.import_handles."""
+        """See Method.import_handles."""
         self._groups.join(flow.ranks, self._backend(flow), exports, site)
 
     def _carrier(self, flow: Flow, own: Endpoint, partner: int) -> Carrier:
@@ -236,7 +236,7 @@ class TorchSend(Messages):
 
 
 class TorchMpi(Messages):
-    """By MPI. Memory of GPUs only where the library says that it takes it."""
+    """Send by MPI. Memory of GPUs only where the library says that it takes it."""
 
     name = "torch-mpi"
 
@@ -246,19 +246,19 @@ class TorchMpi(Messages):
         self._away = ""
 
     def check(self, flow: Flow, regime: Regime) -> None:
-        """As Method.check."""
+        """See Method.check."""
         super().check(flow, regime)
         if regime.clock == "device":
             raise unsupported("MPI's calls keep their caller: no device clock, host or batch")
 
     def export_handles(self, site: Site) -> Json:
-        """As Method.export_handles: MPI is started here, in all processes at once."""
+        """See Method.export_handles: MPI is started here, in all processes at once."""
         if self._library is None:
             self._library = Library()
         return {"mpi": self._library.place}
 
     def import_handles(self, flow: Flow, exports: Sequence[Json], site: Site) -> None:
-        """As Method.import_handles."""
+        """See Method.import_handles."""
         assert self._library is not None
         self._library.meet([one["mpi"] for one in exports])
         if any(_on_gpu(end) for end in flow.ends):

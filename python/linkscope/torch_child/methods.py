@@ -17,7 +17,7 @@ from linkscope.torch_child.vllm_all_reduce import VllmAllReduce
 
 
 class Methods:
-    """By name, and what they share."""
+    """Hold the methods by name, and what they share."""
 
     def __init__(self) -> None:
         self._groups = Groups()

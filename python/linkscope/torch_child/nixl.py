@@ -40,7 +40,7 @@ class ListTransfer(Transfer):
         self._calls = 0
 
     def arm(self, seed: int) -> None:
-        """As Transfer.arm. Nobody goes on before both have: poison would come after a push."""
+        """See Transfer.arm. Nobody goes on before both have: poison would come after a push."""
         if self._fills:
             self._arena.fill(seed)
             if self.laid:
@@ -55,7 +55,7 @@ class ListTransfer(Transfer):
         self.meet()
 
     def call(self) -> None:
-        """As Transfer.call: posts the list and waits until all of it is there."""
+        """See Transfer.call: posts the list and waits until all of it is there."""
         self._calls += 1
         state = "DONE" if self.handle is None else self._agent.transfer(self.handle)
         while state == "PROC":
@@ -64,25 +64,25 @@ class ListTransfer(Transfer):
             raise ChildError(Fault.BROKEN, f"NIXL ended a transfer with {state}")
 
     def meet(self) -> None:
-        """As Transfer.meet."""
+        """See Transfer.meet."""
         self._vote(1)
 
     def verify(self, seed: int) -> str | None:
-        """As Transfer.verify."""
+        """See Transfer.verify."""
         return None if self._fills else self._arena.compare(seed, self._calls)
 
     def verified_bytes(self) -> int:
-        """As Transfer.verified_bytes."""
+        """See Transfer.verified_bytes."""
         return 0 if self._fills else self._arena.verified_bytes(self._calls)
 
     def release(self) -> None:
-        """As Transfer.release."""
+        """See Transfer.release."""
         if self.handle is not None:
             self._agent.release_xfer_handle(self.handle)
         self._agent.deregister_memory(self._registered)
 
     def notes(self) -> list[str]:
-        """As Transfer.notes."""
+        """See Transfer.notes."""
         return self.remarks
 
 
@@ -96,7 +96,7 @@ class Nixl(Method):
         self._others: list[Json] = []
 
     def check(self, flow: Flow, regime: Regime) -> None:
-        """As Method.check."""
+        """See Method.check."""
         if flow.source is None or flow.destination is None or flow.source.rank == flow.destination.rank:
             raise unsupported("nixl goes between two processes")
         if (flow.rank, flow.executor) not in [(end.rank, end.device) for end in flow.ends]:
@@ -107,7 +107,7 @@ class Nixl(Method):
             raise unsupported(f"{flow.bytes} bytes are not {_pieces(flow)} pieces of one size")
 
     def hold(self, flow: Flow, regime: Regime, site: Site) -> Any:
-        """As Method.hold: an agent, its registration, the arena and remarks."""
+        """See Method.hold: an agent, its registration, the arena and remarks."""
         own = flow.own_end(site.rank)
         memory.supports(own)
         kind, device = ("DRAM", 0) if groups.use(own) is None else ("VRAM", own.device.index)
@@ -123,17 +123,17 @@ class Nixl(Method):
         return agent, registered, arena, self._told, [rotation.ONE_SLOT] if slots > 1 else []
 
     def export_handles(self, site: Site) -> Json:
-        """As Method.export_handles."""
+        """See Method.export_handles."""
         told, self._told = self._told, None
         return {**self._groups.export(site), "nixl": told}
 
     def import_handles(self, flow: Flow, exports: Sequence[Json], site: Site) -> None:
-        """As Method.import_handles."""
+        """See Method.import_handles."""
         self._groups.join(flow.ranks, "gloo", exports, site)
         self._others = [one["nixl"] for one in exports]
 
     def assemble(self, flow: Flow, regime: Regime, site: Site, held: Any) -> Part:
-        """As Method.assemble."""
+        """See Method.assemble."""
         agent, registered, arena, here, remarks = held
         own = flow.own_end(site.rank)
         pushes, vote = own is flow.source, self._groups.vote(flow.ranks)

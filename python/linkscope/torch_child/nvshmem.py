@@ -77,33 +77,33 @@ class OneSided(Transfer):
         return work
 
     def arm(self, seed: int) -> None:
-        """As Transfer.arm. Nobody goes on before all have: poison would come after a put."""
+        """See Transfer.arm. Nobody goes on before all have: poison would come after a put."""
         self._source.fill(seed)
         self._destination.poison()
         self._signals.zero_()
         self._world.gather()
 
     def call(self) -> None:
-        """As Transfer.call."""
+        """See Transfer.call."""
         self._work()
 
     def meet(self) -> None:
-        """As Transfer.meet."""
+        """See Transfer.meet."""
         self._world.meet()
 
     lead_in = meet
 
     def finish(self) -> None:
-        """As Transfer.finish: kernels have it in every operation."""
+        """See Transfer.finish: kernels have it in every operation."""
         if self._calls and self._caller == "stream":
             self._world.bind("nvshmemx_quiet_on_stream", "p", None)(self._world.stream())
 
     def settle(self) -> None:
-        """As Transfer.settle."""
+        """See Transfer.settle."""
         self._world.settle()
 
     def verify(self, seed: int) -> str | None:
-        """As Transfer.verify; the first share's signal too."""
+        """See Transfer.verify; the first share's signal too."""
         if not self.verified_bytes():
             return None
         if _operation(self._flow) == "put-signal" and not int(self._signals[0]):
@@ -111,11 +111,11 @@ class OneSided(Transfer):
         return self._destination.compare(seed, 1)
 
     def verified_bytes(self) -> int:
-        """As Transfer.verified_bytes."""
+        """See Transfer.verified_bytes."""
         return self._destination.verified_bytes(1) if self._answered or not self._sends else 0
 
     def notes(self) -> list[str]:
-        """As Transfer.notes."""
+        """See Transfer.notes."""
         return self._remarks
 
 
@@ -126,7 +126,7 @@ class Nvshmem(Method):
         self._groups, self._world = communicators, world
 
     def check(self, flow: Flow, regime: Regime) -> None:
-        """As Method.check."""
+        """See Method.check."""
         if flow.source is None or flow.destination is None or flow.source.rank == flow.destination.rank:
             raise unsupported("nvshmem goes between two processes")
         _check_ends(flow)
@@ -141,19 +141,19 @@ class Nvshmem(Method):
         recorded.recorded_calls(flow)
 
     def hold(self, flow: Flow, regime: Regime, site: Site) -> Any:
-        """As Method.hold: of the heap all processes take theirs together, later."""
+        """See Method.hold: of the heap all processes take theirs together, later."""
         memory.supports(flow.own_end(site.rank))
 
     def export_handles(self, site: Site) -> Json:
-        """As Method.export_handles."""
+        """See Method.export_handles."""
         return self._groups.export(site)
 
     def import_handles(self, flow: Flow, exports: Sequence[Json], site: Site) -> None:
-        """As Method.import_handles."""
+        """See Method.import_handles."""
         self._world.join(flow, (8 * (_blocks(flow) * THREADS + 1), flow.bytes, flow.bytes), exports, site)
 
     def assemble(self, flow: Flow, regime: Regime, site: Site, held: Any) -> Part:
-        """As Method.assemble."""
+        """See Method.assemble."""
         remarks = [*self._world.remarks(), *([rotation.ONE_SLOT] if regime.cache == "rotated" else [])]
         transfer = OneSided(flow, self._world, site.rank, remarks)
         gpu = flow.own_end(site.rank).device.index
@@ -168,7 +168,7 @@ class NvshmemCollective(CollectiveMethod):
         self._world = world
 
     def refuse(self, flow: Flow, shape: Shape, regime: Regime) -> None:
-        """As CollectiveMethod.refuse."""
+        """See CollectiveMethod.refuse."""
         _check_ends(flow)
         if shape.kind == "reduce":
             raise unsupported("NVSHMEM has no reduce to one member: all-reduce")
@@ -176,15 +176,15 @@ class NvshmemCollective(CollectiveMethod):
             raise unsupported(f"NVSHMEM has {shape.kind} only out of place: write in_place: no")
 
     def allocate(self, flow: Flow, shape: Shape, own: Endpoint, limit: int) -> tuple[Tensor, Tensor]:
-        """As CollectiveMethod.allocate: assemble() has them of the heap."""
+        """See CollectiveMethod.allocate: assemble() has them of the heap."""
         return None, None
 
     def import_handles(self, flow: Flow, exports: Sequence[Json], site: Site) -> None:
-        """As Method.import_handles."""
+        """See Method.import_handles."""
         self._world.join(flow, (flow.bytes, flow.bytes), exports, site)
 
     def assemble(self, flow: Flow, regime: Regime, site: Site, held: Any) -> Part:
-        """As Method.assemble."""
+        """See Method.assemble."""
         kind, share = flow.parameters.get("collective"), flow.bytes // len(flow.members)
         sizes = share if kind == "all-gather" else flow.bytes, share if kind == "reduce-scatter" else flow.bytes
         dtype = ELEMENT_TYPES[flow.parameters.get("type", "float32")]
@@ -193,7 +193,7 @@ class NvshmemCollective(CollectiveMethod):
         return super().assemble(flow, regime, site, (received if in_place else sent, received))
 
     def work(self, flow: Flow, shape: Shape, group: Any, held: tuple[Tensor, Tensor], gpu: int | None) -> MemberCall:
-        """As CollectiveMethod.work. No call begins before all data are laid: it would not wait for another's poison."""
+        """See CollectiveMethod.work. Calls begin after all data are laid: none waits for another poison."""
         world, sums = self._world, f"nvshmemx_{_SUMS[flow.parameters.get('type', 'float32')]}_sum_"
         if shape.kind == "barrier":
             return MemberCall(world.meet)
@@ -210,7 +210,7 @@ class NvshmemCollective(CollectiveMethod):
         return MemberCall(lambda: called(*arguments, world.stream()), armed=world.gather)
 
     def notes(self, flow: Flow) -> list[str]:
-        """As CollectiveMethod.notes."""
+        """See CollectiveMethod.notes."""
         own = os.environ.get(_NCCL, "0") not in ("", "0")
         return [*self._world.remarks(), f"own kernels: {_NCCL} is set" if own else "calls NCCL where it can"]
 

@@ -17,7 +17,7 @@ from linkscope.torch_child.faults import ChildError, Fault, unsupported
 KINDS = ("put", "get", "put-signal")
 """Numbers of what a kernel `move` does are their places."""
 THREADS = 1024
-"""Of a block."""
+"""Threads of a block."""
 _CUBIN, _LIBRARY = 1, 6  # nvJitLinkInputType
 _ARCHIVE = "nvshmem/lib/libnvshmem_device.a"
 # A group's share is a whole number of 16 bytes. A ping-pong's kernels take turns, and count them in `made`.
@@ -63,7 +63,7 @@ _OPTIONS = ("-rdc=true", "-std=c++17", "-default-device", "-DNVSHMEM_HOSTLIB_ONL
 
 
 class Kernels:
-    """Those of one GPU. ``begin``: tells the module where the heaps are. Raises ChildError."""
+    """Hold the kernels of one GPU. ``begin``: tells the module where the heaps are. Raises ChildError."""
 
     def __init__(self, gpu: int, begin: Callable[[Any], int]) -> None:
         self._driver = ctypes.CDLL("libcuda.so.1")

@@ -42,7 +42,7 @@ class PackageAllReduce(CollectiveMethod):
         """Return what puts the sum of all members' ``sent`` into ``received``, of shape (elements,) both."""
 
     def refuse(self, flow: Flow, shape: Shape, regime: Regime) -> None:
-        """As CollectiveMethod.refuse."""
+        """See CollectiveMethod.refuse."""
         wanted = flow.parameters.get("type", "float32")
         if shape.kind != "all-reduce":
             raise unsupported(f"{flow.method} has all-reduce alone, no {shape.kind}")
@@ -55,7 +55,7 @@ class PackageAllReduce(CollectiveMethod):
             raise unsupported(f"{flow.method} takes whole {_ALIGNMENT} B to {most >> 20} MiB, not {shape.size} B")
 
     def work(self, flow: Flow, shape: Shape, group: Any, held: tuple[Tensor, Tensor], gpu: int | None) -> MemberCall:
-        """As CollectiveMethod.work."""
+        """See CollectiveMethod.work."""
         assert gpu is not None
         without_multicast()
         key = (flow.ranks, gpu, shape.dtype)

@@ -74,7 +74,7 @@ class Part:
                 return
 
     def arm(self, seed: int) -> None:
-        """As Transfer.arm."""
+        """See Transfer.arm."""
         self.transfer.arm(seed)
         self._fresh = True
 

@@ -12,7 +12,7 @@ import torch
 Tensor = Any
 
 POISON = 0xA5
-"""What destinations hold before a transfer."""
+"""Byte that destinations hold before a transfer."""
 ELEMENT_TYPES = {
     "float32": torch.float32,
     "float16": torch.float16,

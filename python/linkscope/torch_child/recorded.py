@@ -39,7 +39,7 @@ class RecordedTransfer(Transfer):
     is_recorded = True
 
     def record(self) -> None:
-        """As Transfer.record. Raises ChildError (FATAL): a capture cut short leaves PyTorch's allocator and the
+        """See Transfer.record. Raises ChildError (FATAL): a capture cut short leaves PyTorch's allocator and the
         communicator in the middle of it.
         """
         graph = torch.cuda.CUDAGraph()
@@ -62,14 +62,14 @@ class RecordedTransfer(Transfer):
         self._graph = graph
 
     def release(self) -> None:
-        """As Transfer.release: a communicator that is destroyed waits for graphs that hold its calls."""
+        """See Transfer.release: a communicator that is destroyed waits for graphs that hold its calls."""
         if self._graph is not None:
             self.settle()
             self._graph.reset()
             self._graph = None
 
     def call(self) -> None:
-        """As Transfer.call."""
+        """See Transfer.call."""
         if self._graph is None:
             for _ in range(_FIRST_CALLS):
                 self._transfer.call()
@@ -78,25 +78,25 @@ class RecordedTransfer(Transfer):
             self._replays += 1
 
     def arm(self, seed: int) -> None:
-        """As Transfer.arm."""
+        """See Transfer.arm."""
         self._transfer.arm(seed)
         self._replays = 0
 
     def verify(self, seed: int) -> str | None:
-        """As Transfer.verify."""
+        """See Transfer.verify."""
         self._transfer.count_as_run(self._replays * self._recorded)
         return self._transfer.verify(seed)
 
     def verified_bytes(self) -> int:
-        """As Transfer.verified_bytes."""
+        """See Transfer.verified_bytes."""
         return self._transfer.verified_bytes()
 
     def meet(self) -> None:
-        """As Transfer.meet."""
+        """See Transfer.meet."""
         self._transfer.meet()
 
     def lead_in(self) -> None:
-        """As Transfer.lead_in: where it is a call a replay, since what is verified comes out of replays alone. Else it
+        """See Transfer.lead_in: where it is a call a replay, since what is verified comes out of replays alone. Else it
         stays outside the graph.
         """
         if self.led_in_by_a_call:
@@ -105,15 +105,15 @@ class RecordedTransfer(Transfer):
             self._transfer.lead_in()
 
     def finish(self) -> None:
-        """As Transfer.finish, outside the graph."""
+        """See Transfer.finish, outside the graph."""
         self._transfer.finish()
 
     def settle(self) -> None:
-        """As Transfer.settle."""
+        """See Transfer.settle."""
         self._transfer.settle()
 
     def notes(self) -> list[str]:
-        """As Transfer.notes."""
+        """See Transfer.notes."""
         return self._transfer.notes()
 
 

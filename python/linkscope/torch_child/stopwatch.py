@@ -22,7 +22,7 @@ so that their waking does not show.
 
 
 class Enqueue(Enum):
-    """Whether a call on a GPU is back before its work is done."""
+    """Say whether a call on a GPU is back before its work is done."""
 
     RETURNS = "at once"
     BLOCKS = "when the work is done, or nearly so"
@@ -39,7 +39,7 @@ class HostStopwatch:
     holds: bool = False
 
     def take(self, transfer: Transfer, repeats: int) -> Reading:
-        """As Stopwatch.take."""
+        """See Stopwatch.take."""
         now, call, finish = time.perf_counter, transfer.call, transfer.finish
         settle, meet = transfer.settle, transfer.meet
         start, total = None, 0.0
@@ -71,7 +71,7 @@ class BatchStopwatch:
     holds: bool = False
 
     def take(self, transfer: Transfer, repeats: int) -> Reading:
-        """As Stopwatch.take."""
+        """See Stopwatch.take."""
         now, call = time.perf_counter, transfer.call
         transfer.meet()
         transfer.settle()
@@ -108,7 +108,7 @@ class DeviceStopwatch:
         self._cycles_per_s = 1e3 * float(rate_khz)
 
     def take(self, transfer: Transfer, repeats: int) -> Reading:
-        """As Stopwatch.take."""
+        """See Stopwatch.take."""
         with torch.cuda.device(self._index):
             torch.cuda.synchronize()
             if self._hold_s:
@@ -125,15 +125,15 @@ class DeviceStopwatch:
 
     @property
     def holds(self) -> bool:
-        """As Stopwatch.holds."""
+        """See Stopwatch.holds."""
         return self._hold_s > 0
 
     def hold_longer(self) -> None:
-        """As Stopwatch.hold_longer; gives up where no sleep is long enough."""
+        """See Stopwatch.hold_longer; gives up where no sleep is long enough."""
         self._hold_s = 2 * self._hold_s if self._hold_s < _LONGEST_HOLD_S else 0.0
 
     def notes(self) -> list[str]:
-        """As Stopwatch.notes."""
+        """See Stopwatch.notes."""
         return [] if self._hold_s else ["not held back by a gate: launch cost is inside [launch-inside]"]
 
 

@@ -34,10 +34,10 @@ _NOTES_OF_COPIES = [*_NOTES, "each call allocates its output"]
 
 
 class TorchSymmMem(CollectiveMethod):
-    """By torch.ops.symm_mem."""
+    """Run collectives by torch.ops.symm_mem."""
 
     def refuse(self, flow: Flow, shape: Shape, regime: Regime) -> None:
-        """As CollectiveMethod.refuse."""
+        """See CollectiveMethod.refuse."""
         algorithm = flow.word("algorithm", _ALGORITHMS, "one-shot")
         operation = _OPERATIONS.get((algorithm, shape.kind))
         if operation is None:
@@ -60,7 +60,7 @@ class TorchSymmMem(CollectiveMethod):
             raise unsupported(f"{shape.kind} by {algorithm} works otherwise: write in_place: {place}")
 
     def allocate(self, flow: Flow, shape: Shape, own: Endpoint, limit: int) -> tuple[Tensor, Tensor]:
-        """As CollectiveMethod.allocate: the input in symmetric memory."""
+        """See CollectiveMethod.allocate: the input in symmetric memory."""
         without_multicast()
         module, unit = _module(), int(shape.dtype.itemsize)
         sent = shape.block if shape.kind == "all-gather" else shape.elements
@@ -72,7 +72,7 @@ class TorchSymmMem(CollectiveMethod):
         return given, memory.allocate(own, taken, limit).view(shape.dtype)
 
     def work(self, flow: Flow, shape: Shape, group: Any, held: tuple[Tensor, Tensor], gpu: int | None) -> MemberCall:
-        """As CollectiveMethod.work: maps the input of all members."""
+        """See CollectiveMethod.work: maps the input of all members."""
         (sent, received), name, module = held, group.group_name, _module()
         # PyTorch keeps its stream for copies by priority alone: one of another GPU would not wait for ours.
         getattr(module, "_backend_streams", {}).clear()
@@ -89,7 +89,7 @@ class TorchSymmMem(CollectiveMethod):
         return MemberCall(work[operation], allocates=_by_copies(flow))
 
     def notes(self, flow: Flow) -> list[str]:
-        """As CollectiveMethod.notes."""
+        """See CollectiveMethod.notes."""
         return _NOTES_OF_COPIES if _by_copies(flow) else _NOTES
 
 

@@ -32,7 +32,7 @@ class CopyTransfer(Transfer):
         self._calls = 0
 
     def arm(self, seed: int) -> None:
-        """As Transfer.arm."""
+        """See Transfer.arm."""
         self._source.fill(seed)
         self._destination.poison()
         for device in range(torch.cuda.device_count() if self._gpu is not None else 0):
@@ -41,31 +41,31 @@ class CopyTransfer(Transfer):
         self._calls = 0
 
     def call(self) -> None:
-        """As Transfer.call."""
+        """See Transfer.call."""
         destination, source = next(self._pairs)
         destination.copy_(source, non_blocking=self._non_blocking)
         self._calls += 1
 
     def settle(self) -> None:
-        """As Transfer.settle: on the stream that carries copies, which is the source's where both ends are GPUs."""
+        """See Transfer.settle: on the stream that carries copies, which is the source's where both ends are GPUs."""
         if self._gpu is not None:
             torch.cuda.current_stream(self._gpu).synchronize()
 
     def verify(self, seed: int) -> str | None:
-        """As Transfer.verify."""
+        """See Transfer.verify."""
         return self._destination.compare(seed, self._calls)
 
     def verified_bytes(self) -> int:
-        """As Transfer.verified_bytes."""
+        """See Transfer.verified_bytes."""
         return self._destination.verified_bytes(self._calls)
 
     def release(self) -> None:
-        """As Transfer.release: CPUs too, which assemble() narrowed."""
+        """See Transfer.release: CPUs too, which assemble() narrowed."""
         if self._gpu is None:
             system.run_anywhere()
 
     def notes(self) -> list[str]:
-        """As Transfer.notes."""
+        """See Transfer.notes."""
         return self._remarks
 
 
@@ -73,7 +73,7 @@ class TensorCopy(Method):
     """Between two devices of one process. Between GPUs PyTorch always pushes."""
 
     def check(self, flow: Flow, regime: Regime) -> None:
-        """As Method.check."""
+        """See Method.check."""
         if flow.source is None or flow.destination is None:
             raise unsupported("torch-copy needs a source and a destination")
         if flow.bytes == 0:
@@ -88,14 +88,14 @@ class TensorCopy(Method):
         _non_blocking(flow)
 
     def hold(self, flow: Flow, regime: Regime, site: Site) -> Any:
-        """As Method.hold."""
+        """See Method.hold."""
         for end in flow.ends:
             memory.supports(end)
         slots, notes = rotation.slots(regime, flow.bytes, (end.device for end in flow.ends))
         return [Arena(end, flow.bytes, slots, site.memory_limit_bytes) for end in flow.ends], notes
 
     def assemble(self, flow: Flow, regime: Regime, site: Site, held: Any) -> Part:
-        """As Method.assemble."""
+        """See Method.assemble."""
         (source, destination), notes = held
         executor = _executor_of(flow)
         gpu = executor.index if executor.kind == "gpu" else None

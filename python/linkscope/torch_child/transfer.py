@@ -9,15 +9,15 @@ from typing import Any, Protocol
 
 
 class Transfer(ABC):
-    """What the clock runs. All processes with a part of a flow call the same methods in the same order."""
+    """Run what the clock times. All processes with a part of a flow call the same methods in the same order."""
 
     operations: int = 1
     """Operations in one call, one after the other: 2 for there and back. Time is told per operation."""
     accumulates: bool = False
-    """Whether each call adds to what the last one left: verify() then holds of the first since arm() alone, and the
+    """True where each call adds to what the last one left: verify() then holds of the first since arm() alone, and the
     measurement makes one for it."""
     led_in_by_a_call: bool = False
-    """Whether lead_in() is a call like those that are measured."""
+    """True where lead_in() is a call like those that are measured."""
 
     @abstractmethod
     def arm(self, seed: int) -> None:
@@ -36,7 +36,7 @@ class Transfer(ABC):
         """Bytes that verify() compares."""
 
     is_recorded: bool = False
-    """Whether calls are replays once record() was called."""
+    """True where calls are replays once record() was called."""
 
     def record(self) -> None:  # noqa: B027
         """Makes calls replays from now on, after a first call and in all processes with a part. Nothing is under way
@@ -44,7 +44,7 @@ class Transfer(ABC):
         """
 
     def capturing(self) -> AbstractContextManager[Any]:
-        """What its calls must be in while another transfer records them, and until the graph is whole."""
+        """Return the context of its calls while another transfer records them, and until the graph is whole."""
         return nullcontext()
 
     def count_as_run(self, calls: int) -> None:  # noqa: B027
@@ -62,7 +62,7 @@ class Transfer(ABC):
             self.call()
 
     def finish(self) -> None:  # noqa: B027
-        """What a call by the host's clock ends with, and a series of calls in a row, measured: the sender hears that
+        """End a call by the host's clock, and a series of calls in a row, measured: the sender hears that
         all has arrived.
         """
 
@@ -76,7 +76,7 @@ class Transfer(ABC):
 
 @dataclass(frozen=True)
 class Reading:
-    """What the clock says of a start: when its work began, by time.perf_counter(), and how long it took.
+    """Hold what the clock says of a start: when its work began, by time.perf_counter(), and how long it took.
 
     ``held``: no launch cost is inside, where the clock is the device's.
     """

@@ -36,6 +36,6 @@ class VllmAllReduce(PackageAllReduce):
         return MemberCall(call, communicator.capture)
 
     def notes(self, flow: Flow) -> list[str]:
-        """As CollectiveMethod.notes."""
+        """See CollectiveMethod.notes."""
         eager = flow.parameters.get("form") != "graph"
         return ["includes vLLM's copy of the input to its own buffer"] if eager else []

@@ -17,7 +17,7 @@ from linkscope.errors import LinkscopeError
 from linkscope.workload.schedule import Loop, Message, Phase, Schedule
 
 DTYPES = ("fp8", "bf16")
-"""Of dispatched vectors: fp8 has a float32 scale for each 128 elements besides (DeepSeek-V3)."""
+"""Types of dispatched vectors; fp8 has a float32 scale for each 128 elements besides (DeepSeek-V3)."""
 SCALED, SCALE = 128, 4
 MOST_TOKENS, MOST_HIDDEN, MOST_EXPERTS, MOST_SKEW = 65_536, 65_536, 4096, 4.0
 

@@ -148,7 +148,7 @@ class Schedule:
     grid: CellGrid | None = None
     particles: Particles | None = None
     own_bytes: tuple[tuple[int, ...], ...] = ()
-    """By phase and rank, what the rank would send itself: counted apart, in no message."""
+    """Bytes that a rank would send itself, by phase and rank: counted apart, in no message."""
 
     @cached_property
     def phases(self) -> tuple[Phase, ...]:
