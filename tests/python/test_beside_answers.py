@@ -58,6 +58,12 @@ def test_few_samples_have_no_99th_percentile() -> None:
     assert asked("queueing", queue(199)).tables[0].frame["p99_s"].to_list() == [None]
 
 
+def test_two_hundred_samples_have_a_99th_percentile() -> None:
+    line = asked("queueing", queue(200)).tables[0].frame.row(0, named=True)
+    assert line["samples"] == 200
+    assert line["p99_s"] == pytest.approx(207e-6, rel=0.01)
+
+
 def test_without_the_small_copy_alone_there_is_no_answer() -> None:
     assert asked("queueing", queue(201)[1:]).outcome is Outcome.UNTESTED
 
@@ -96,6 +102,20 @@ def test_the_one_that_ends_last_decides() -> None:
     assert (line["slowed"], line["compute_slowed"]) == (pytest.approx(1.5, rel=1e-3), pytest.approx(2, rel=1e-3))
     assert line["clear"] is False
     assert found.headline.code == "analyze.overlap-found"
+
+
+def test_of_computation_on_several_gpus_the_slowest_counts() -> None:
+    other = {**PRODUCT, "executor": "gpu:1"}
+    beside = [{**one, "bytes": 64 * MIB, "role": "alongside"} for one in (PRODUCT, other)]
+    rows = [
+        row("copy", [COPY], [steady(200e-6)]),
+        row("product", [PRODUCT], [steady(200e-6)]),
+        row("product", [other], [steady(100e-6)]),
+        row("both", [COPY, *beside], [steady(200e-6), steady(220e-6), steady(300e-6)]),
+    ]
+    line = asked("overlap", rows).tables[0].frame.row(0, named=True)
+    assert line["overlap"] == pytest.approx(300 / 400, rel=1e-3)
+    assert (line["compute_slowed"], line["compute_alone_s"]) == pytest.approx((3, 200e-6), rel=1e-3)
 
 
 def test_what_was_measured_alongside_has_no_figure_of_its_own() -> None:

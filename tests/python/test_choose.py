@@ -185,6 +185,14 @@ def test_what_gpus_do_comes_first_on_the_screen() -> None:
     assert "choose.one-run" in codes(found)
 
 
+@pytest.mark.parametrize("modelled", [False, True])
+def test_one_run_of_cpus_is_uncertain_but_not_of_a_model(modelled: bool) -> None:
+    ends = ("numa:0", "numa:0")
+    curves = [rows("memcpy", 1e-6, rate, ends, clock="host", parameters={"threads": rate}) for rate in (1, 100)]
+    found = answered(*([Row.from_json({**row.raw, "modelled": modelled}) for row in curve] for curve in curves))
+    assert ("choose.one-run" in codes(found)) is not modelled
+
+
 def test_flows_beside_others_are_rivals_only_of_the_same_company() -> None:
     def pair(method: str, size: int, role: str) -> Row:
         flows = [made.flow("gpu:0", "gpu:1", size, method), made.flow("gpu:2", "gpu:1", size, method, role=role)]

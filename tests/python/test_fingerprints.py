@@ -85,7 +85,9 @@ def test_both_directions_are_judged_each() -> None:
     assert named(880.0, replace(PEER, both=True), line_gbps=900.0) == []
 
 
-@pytest.mark.parametrize(("rate", "line", "links"), [(256.6, 450.0, 12), (129.0, 300.0, 6), (512.0, 900.0, 12)])
+@pytest.mark.parametrize(
+    ("rate", "line", "links"), [(256.6, 450.0, 12), (299.3, 450.0, 14), (129.0, 300.0, 6), (512.0, 900.0, 12)]
+)
 def test_whole_numbers_of_nvlinks_are_known(rate: float, line: float, links: int) -> None:
     [one] = found(rate, PEER, line_gbps=line)
     assert (one.code, one.facts["links"], one.level) == ("fingerprint.links", links, Level.ERROR)

@@ -179,6 +179,12 @@ def test_caches_serve_only_what_cpus_of_one_process_move(device: str, processes:
     assert (table["falling"].to_list(), table["cached"].to_list()) == ([True], [cached])
 
 
+def test_caches_serve_nothing_where_something_was_done_against_them() -> None:
+    rows = [Row.from_json({**row.raw, "case": {**row.case, "cache": "rotated"}}) for row in curve(FALLING)]
+    table = saturation(usable_of(made.run(found=rows)))
+    assert (table["falling"].to_list(), table["cached"].to_list()) == ([True], [False])
+
+
 def test_a_rate_that_falls_and_rises_again_still_rises_and_tells_both() -> None:
     rates = {KIB: 100.0, 4 * KIB: 20.0, 16 * KIB: 40.0, 64 * KIB: 80.0}
     table = saturation(usable_of(made.run(found=curve(rates, processes=2))))

@@ -88,6 +88,11 @@ def test_of_runs_that_all_disagree_none_is_the_odd_one() -> None:
     assert apart(answer(*runs)) == [("choose.runs-differ", {"cases": 4, "of": 4})], "odd in half of the cases"
 
 
+def test_a_run_that_is_faster_than_all_others_is_the_odd_one() -> None:
+    runs = [messages(4e-7 * times, 2e-7 * times, [8, KIB], f"{times}.jsonl") for times in (4, 1, 4.2)]
+    assert apart(answer(*runs)) == [("choose.odd-run", {"cases": 4, "of": 4, "odd": "1.jsonl"})]
+
+
 def test_a_case_that_one_run_alone_has_is_none_to_disagree_on() -> None:
     more = messages(4e-7, 2e-6, [8, KIB, 64 * KIB], "more.jsonl")
     assert apart(answer(messages(4e-7, 2e-7, [8, KIB]), more)) == [("choose.runs-differ", {"cases": 2, "of": 4})]

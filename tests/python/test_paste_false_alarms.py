@@ -62,6 +62,11 @@ def test_one_disturbed_size_of_a_collective_is_no_slow_link(judged: Judge) -> No
     assert judged(all_reduce({1024: 204.0, 2048: 203.0, 4096: 201.0})).outcome is Outcome.FAILS
 
 
+def test_a_collective_that_rises_with_size_is_not_disturbed(judged: Judge) -> None:
+    for rates in ((200.0, 250.0, 315.0), (315.0, 250.0, 200.0)):
+        assert "paste.disturbed" not in codes(judged(all_reduce(dict(zip((1024, 2048, 4096), rates, strict=True)))))
+
+
 def test_the_first_copy_within_a_gpu_may_be_cold(judged: Judge) -> None:
     off, on = (f"Unidirectional P2P={word} Bandwidth" for word in ("Disabled", "Enabled"))
     text = matrix(off, between(4, 21.5, 790.0, first=151.0)) + matrix(on, between(4, 25.9, 795.0))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,7 @@ import recorded
 from linkscope.answers.movements import blocks, spread, taken_apart
 from linkscope.answers.questions import ask
 from linkscope.answers.show import ROOM
+from linkscope.answers.show_tables import Naming, by_size
 from linkscope.cli import main
 from linkscope.errors import LinkscopeError
 from linkscope.figures.columns import RATE
@@ -73,6 +75,15 @@ def test_cpus_stand_by_threads_and_size() -> None:
     assert table["bytes"].n_unique() > 5
     assert set(answer.table("show.sizes").frame["unit"]) == {"ns"}
     assert "show.uncertain" in {found.code for found in answer.findings}
+
+
+def test_a_size_that_half_of_the_rows_have_has_a_column() -> None:
+    results = Run.of(recorded.CPU).results.filter(polars.col("bytes").is_in([4096, 16384, 65536]), method="memcpy")
+    row = blocks(results)[0][0]
+    part = replace(row, lines=[line for line in row.lines if line["bytes"] != 4096])
+    for rows, shown in (([row, part], True), ([row, part, part], False)):
+        columns = by_size(rows, Naming("NCCL")).frame.columns
+        assert ("4096" in columns, "16384" in columns) == (shown, True)
 
 
 def test_links_of_a_model_that_differ_in_speed_stand_apart(tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ import polars
 import pytest
 from launching import Ended
 
-from linkscope.answers.rank_order import pair_costs, rank_order
+from linkscope.answers.rank_order import pair_costs, predicted_s, rank_order
 from linkscope.cli import main
 from linkscope.errors import LinkscopeError
 from linkscope.figures.columns import SCHEMA
@@ -236,6 +236,12 @@ def test_pairs_cost_their_latency_and_their_rate() -> None:
     assert costs["gpu:0", "gpu:1"].gbps == pytest.approx(154)
     assert costs["gpu:0", "gpu:1"].latency_s == pytest.approx(8.7e-6)
     assert dict(costs["gpu:0", "gpu:1"].links) == {"gpu:0>gpu:1": pytest.approx(154)}
+
+
+def test_a_phase_that_is_repeated_waits_each_time() -> None:
+    again = Schedule("again", 2, in_order((Phase("send", (Message(0, 1, 154),), 5),)))
+    seconds = predicted_s(again, ("gpu:0", "gpu:1"), pair_costs(*measured("frontier")))
+    assert seconds == pytest.approx(5 * (8.7e-6 + 1e-9))
 
 
 def test_heavy_pairs_are_put_on_wide_links() -> None:
