@@ -43,6 +43,12 @@ TEST(PlanRepeats, TheSampleGrowsUntilWholeNumbersFit) {
   EXPECT_EQ(plan_repeats({measured(3e-3), measured(2e-3)}, 100e-6), (Repeats{2, 3}));
 }
 
+TEST(PlanRepeats, TheSampleGrowsFourfoldAtMost) {
+  // Fivefold would leave 6 %, fourfold leaves 11 %.
+  EXPECT_EQ(plan_repeats({measured(1.13e-3), measured(1e-3), measured(0.565e-3)}, 100e-6),
+            (Repeats{4, 5, 8}));
+}
+
 TEST(PlanRepeats, BackgroundOutlastsTheMeasured) {
   const Repeats repeats = plan_repeats({measured(10e-6), background(1e-6)}, 100e-6);
   EXPECT_EQ(repeats, (Repeats{10, 130}));

@@ -1,63 +1,15 @@
-// A whole case on stated times: samples, figures, background flows, verification, budget.
+// A whole case on stated times: samples, figures, verification, budget.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <set>
+#include <utility>
+#include <vector>
 
-#include "fakes.hpp"
-#include "measure/case_measurement.hpp"
+#include "measured_case.hpp"
 
 namespace linkscope {
 namespace {
-
-MeasuredFlow measured(FakeTransfer& transfer, Bytes bytes = 1'000'000) {
-  return {{{&transfer}}, bytes, Role::measured, Quantity::bandwidth, "", {}};
-}
-MeasuredFlow background(FakeTransfer& transfer) {
-  return {{{&transfer}}, 1000, Role::background, Quantity::bandwidth, "", {}};
-}
-
-struct MeasureCase : testing::Test {
-  FakeGate gate;
-  MeasurementSession session{{}, [this] { return gate.now; }, 1, {}};
-  Regime regime;
-
-  CaseResult run(const std::vector<MeasuredFlow>& flows, Cache cache = Cache::rotated,
-                 Load load = Load::once) {
-    regime.cache = cache;
-    regime.load = load;
-    return measure_case(session, gate, flows, regime);
-  }
-};
-
-TEST_F(MeasureCase, SustainedLoadGoesOnUntilEveryFlowIsTimed) {
-  FakeTransfer fast(10e-3);
-  FakeTransfer slow(12e-3);
-  const CaseResult result = run({measured(fast), measured(slow)}, Cache::rotated, Load::sustained);
-  EXPECT_EQ(result.flows[0].repeats, 4U) << "however long one transfer is";
-  ASSERT_EQ(gate.held.size(), 2U);
-  EXPECT_EQ(gate.held[0].tail, 1U);
-  EXPECT_NEAR(result.flows[0].seconds.median, 10e-3, 1e-12) << "the tail is not timed";
-  EXPECT_NEAR(result.flows[1].seconds.median, 12e-3, 1e-12);
-}
-
-TEST_F(MeasureCase, TailsThatAreTooShortGrow) {
-  FakeTransfer slow(12e-3);
-  int starts = 0;
-  FakeTransfer quick_later(
-      [&] { return ++starts < 4 ? 12e-3 : 8e-3; });  // after the warm-up has set the repeats
-  const CaseResult result = run({measured(quick_later), measured(slow)}, Cache::rotated, Load::sustained);
-  EXPECT_GE(static_cast<double>(gate.held[0].repeats + gate.held[0].tail) * 8e-3,
-            static_cast<double>(gate.held[1].repeats) * 12e-3);
-  EXPECT_EQ(result.stopped, Stop::precision);
-}
-
-TEST_F(MeasureCase, SustainedFlowsGoOnUntilTheWidestIntervalIsNarrow) {
-  FakeTransfer steady(10e-3);
-  int starts = 0;
-  FakeTransfer noisy([&] { return ++starts % 2 == 0 ? 9.5e-3 : 10.5e-3; });
-  session.options.max_samples = 12;
-  EXPECT_EQ(run({measured(steady), measured(noisy)}, Cache::rotated, Load::sustained).stopped, Stop::samples);
-}
 
 TEST_F(MeasureCase, ASteadyFlowGivesItsRate) {
   FakeTransfer transfer(10e-6);
@@ -132,6 +84,17 @@ TEST_F(MeasureCase, AFlowsTimeIsTheMeanOfItsTimedParts) {
   EXPECT_EQ(answers.armed, first.armed) << "every part is armed, and with one seed";
 }
 
+TEST_F(MeasureCase, AFlowsTimeMayBeThatOfItsSlowestPart) {
+  FakeTransfer first(20e-6);
+  FakeTransfer second(10e-6);
+  MeasuredFlow flow = measured(first);
+  flow.parts.push_back({&second});
+  flow.time = PartsTime::longest;
+  const CaseResult result = run({flow});
+  EXPECT_NEAR(result.flows[0].seconds.median, 20e-6, 1e-12);
+  EXPECT_EQ(result.flows[0].parts_s.size(), 2U);
+}
+
 TEST_F(MeasureCase, TheAggregateSpansFirstStartToLastEnd) {
   FakeTransfer fast(10e-6);
   FakeTransfer slow(12e-6);
@@ -186,66 +149,18 @@ TEST_F(MeasureCase, WhereTransfersAddUpOnlyThoseMadeOneByOneAreChecked) {
   EXPECT_THROW(run({measured(transfer)}), Error);
 }
 
-TEST_F(MeasureCase, BackgroundOutlastsTheMeasuredFlow) {
-  FakeTransfer work(100e-6);
-  FakeTransfer load(1e-6);
-  const CaseResult result = run({measured(work), background(load)});
-  EXPECT_GE(result.flows[1].repeats, 100U);
-  EXPECT_NEAR(result.aggregate->gbps.median, 10.0, 1e-4) << "the background's bytes do not count";
-}
-
-/// Leaves of spans what counts, as the joint gate does.
-class CountingGate final : public FakeGate {
- public:
-  std::vector<Span> collect() override {
-    std::vector<Span> spans = FakeGate::collect();
-    for (std::size_t i = 0; i < spans.size(); ++i) spans[i] = held[i].transfer->counted(spans[i]);
-    return spans;
-  }
-};
-
-TEST_F(MeasureCase, BackgroundOutlastsWorkThatDoesNotCountToo) {
-  CountingGate counting;
-  FakeTransfer work(10e-3);
-  work.counted_share = 0.2;
-  FakeTransfer load(1e-3);
-  const CaseResult result = measure_case(session, counting, {measured(work), background(load)}, regime);
-  EXPECT_NEAR(result.flows[0].seconds.median, 2e-3, 1e-12);
-  EXPECT_GE(static_cast<double>(counting.held[1].repeats) * 1e-3,
-            static_cast<double>(counting.held[0].repeats) * 10e-3);
-}
-
-TEST_F(MeasureCase, ASampleWhoseBackgroundEndedEarlyIsDiscarded) {
-  // From the seventh run on the background is three times as fast as its repeats were planned for.
-  FakeTransfer work(100e-6);
-  FakeTransfer load([this] { return gate.runs > 6 ? 0.3e-6 : 1e-6; });
-  const CaseResult result = run({measured(work), background(load)});
-  EXPECT_GE(static_cast<double>(result.flows[1].repeats) * 0.3e-6, 100e-6);
-  EXPECT_GE(result.load_ended, 1U) << "and the row says how many";
-  for (const Seconds sample : result.flows[1].samples_s) EXPECT_GT(sample, 0);
-}
-
-TEST_F(MeasureCase, WhatArrivesLateMayOutlastWhatItWaitsForAndIsSampledForItsTail) {
-  FakeTransfer small(2.5e-3);
-  small.own_facts().arrives_late = true;
-  FakeTransfer load(2e-3);
-  const CaseResult result = run({measured(small), background(load)});
-  EXPECT_EQ(result.flows[1].repeats + result.load_ended, 1U) << "one more would be one more to wait for";
-  EXPECT_GE(result.flows[0].seconds.n, fewest_for_tail);
-}
-
-TEST_F(MeasureCase, ABackgroundThatCannotLastIsSaid) {
-  FakeTransfer work(100e-6);
-  FakeTransfer load(1e-6);
-  load.own_facts().max_repeats = 10;
-  EXPECT_THROW(run({measured(work), background(load)}), Error);
-}
-
 TEST_F(MeasureCase, FlushedTakesOneRepeatAndFlushesBeforeEach) {
   FakeTransfer transfer(1e-6);
   const CaseResult result = run({measured(transfer)}, Cache::flushed);
   EXPECT_EQ(result.flows[0].repeats, 1U);
   EXPECT_EQ(transfer.flushes, gate.runs);
+}
+
+TEST_F(MeasureCase, NoOtherCachesAreFlushed) {
+  FakeTransfer transfer(1e-6);
+  run({measured(transfer)}, Cache::warm);
+  run({measured(transfer)}, Cache::rotated);
+  EXPECT_EQ(transfer.flushes, 0);
 }
 
 TEST_F(MeasureCase, ANoisyFlowSpendsItsBudgetAndSaysSo) {
@@ -292,11 +207,39 @@ TEST_F(MeasureCase, WhereEveryStartIsSlowRepeatsMakeUpForIt) {
   EXPECT_GE(result.flows[0].repeats, 400U) << "of the 5 ms, most are transfers";
 }
 
+/// As in the case before, but no thread tells of it.
+TEST_F(MeasureCase, WhereStartsTakeMostOfTheTimeTwoOfThemSetTheRepeats) {
+  FakeTransfer transfer([this] { return 10e-6 + 4e-3 / static_cast<double>(gate.held[0].repeats); });
+  regime.min_sample_s = 5e-3;
+  EXPECT_GE(run({measured(transfer)}).flows[0].repeats, 250U) << "one start alone would say two";
+}
+
 TEST_F(MeasureCase, RepeatsThatSamplesProveWrongArePlannedAgain) {
   FakeTransfer transfer([this] { return gate.runs <= 4 ? 90e-6 : 1e-6; });
   const CaseResult result = run({measured(transfer)});
   EXPECT_EQ(result.flows[0].repeats, 100U);
   for (const Seconds sample : result.flows[0].samples_s) EXPECT_NEAR(sample, 1e-6, 1e-12);
+}
+
+TEST_F(MeasureCase, RepeatsArePlannedAgainWhereAQuarterOfTheSamplesIsTooShort) {
+  constexpr int warm_ups = 3;
+  for (const int quick : {4, 5}) {
+    gate.runs = 0;
+    FakeTransfer transfer([&] { return gate.runs == warm_ups + quick ? 5e-6 : 10e-6; });
+    const CaseResult result = run({measured(transfer)});
+    EXPECT_EQ(result.flows[0].repeats, quick == 4 ? 20U : 10U);
+    EXPECT_EQ(result.flows[0].samples_s.size(), quick == 4 ? 6U : 9U) << "the series began anew, or went on";
+  }
+}
+
+TEST_F(MeasureCase, RepeatsArePlannedAgainFourTimesAtMost) {
+  FakeTransfer transfer([this] { return 10e-6 / (1 << std::clamp(gate.runs - 3, 0, 8)); });
+  EXPECT_EQ(run({measured(transfer)}).flows[0].repeats, 160U) << "of ten, doubled four times";
+}
+
+TEST_F(MeasureCase, TwoStallsThatAreApartCount) {
+  FakeTransfer transfer([this] { return gate.runs == 5 || gate.runs == 7 ? 100e-6 : 10e-6; });
+  EXPECT_NEAR(run({measured(transfer)}).flows[0].seconds.max, 100e-6, 1e-9);
 }
 
 TEST_F(MeasureCase, OneStallDoesNotMakeSamplesShort) {
@@ -368,6 +311,15 @@ TEST_F(MeasureCase, WhereStartsAreCheckedSomeHaveOneTransfer) {
   EXPECT_EQ(gate.held[0].repeats, 1U) << "the last ones";
 }
 
+TEST_F(MeasureCase, WhereEveryStartHasOneTransferNoneIsMadeBesides) {
+  FakeTransfer transfer(1e-3);
+  run({measured(transfer)});
+  const int starts = std::exchange(gate.runs, 0);
+  transfer.own_facts().checks_starts = true;
+  run({measured(transfer)});
+  EXPECT_EQ(gate.runs, starts);
+}
+
 TEST_F(MeasureCase, UnlikeFlowsRunForTheSameTime) {
   FakeTransfer fast(1e-6);
   FakeTransfer slow(10e-6);
@@ -407,14 +359,6 @@ TEST_F(MeasureCase, WaitsOfLessThanAnInterruptOrAHundredthCount) {
   FakeTransfer longer(10e-3);
   longer.interference = [] { return Interference{40e-6, 0, 1}; };
   EXPECT_EQ(run({measured(longer)}).flows[0].samples_s.size(), 6U) << "0.4% of 10 ms";
-}
-
-TEST_F(MeasureCase, SustainedLoadLeavesHalfAQueueToItsTails) {
-  FakeTransfer transfer(10e-3);
-  transfer.own_facts().max_repeats = 8;
-  regime.min_sample_s = 1;
-  EXPECT_EQ(run({measured(transfer)}, Cache::rotated, Load::sustained).flows[0].repeats, 4U);
-  EXPECT_GE(gate.held[0].tail, 1U);
 }
 
 TEST_F(MeasureCase, CallsOfACollectiveAreAlsoCheckedOneByOne) {
@@ -486,6 +430,12 @@ TEST_F(MeasureCase, EachFlowHasTheRemarksOfItsOwnSamples) {
   EXPECT_TRUE(result.flows[0].notes.empty());
   ASSERT_EQ(result.flows[1].notes.size(), 1U);
   EXPECT_EQ(result.flows[1].notes[0].find("drift"), 0U);
+}
+
+TEST_F(MeasureCase, TheMedianDistanceOfStartsIsTold) {
+  FakeTransfer transfer(10e-6);
+  transfer.interference = [this] { return Interference{0, gate.runs == 6 ? 3e-6 : 1e-6, 0}; };
+  EXPECT_NEAR(run({measured(transfer)}).interference.apart, 1e-6, 1e-12);
 }
 
 TEST_F(MeasureCase, TheLongestWaitOfAllSamplesIsTold) {

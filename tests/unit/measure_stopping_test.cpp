@@ -64,5 +64,17 @@ TEST(StoppingRule, ADriftDownwardsIsNoPrecisionEither) {
   EXPECT_NE(rule.warnings().front().find("-1.5 %"), std::string::npos);
 }
 
+TEST(StoppingRule, TheOrderOfSamplesDoesNotNarrowTheInterval) {
+  StoppingRule rule(SamplingOptions{});
+  for (const double value : {0.9, 1.001, 1.0, 1.0, 1.0, 1.0}) rule.add(value);
+  EXPECT_FALSE(rule.decide(0));
+}
+
+TEST(StoppingRule, TheMiddleSampleIsOfNeitherHalf) {
+  StoppingRule rule(SamplingOptions{});
+  for (const double value : {1.0, 5.0, 1.0}) rule.add(value);
+  EXPECT_DOUBLE_EQ(rule.drift(), 0);
+}
+
 }  // namespace
 }  // namespace linkscope

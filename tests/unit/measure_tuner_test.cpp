@@ -52,6 +52,33 @@ TEST(Tune, AGroupTunesOnce) {
   EXPECT_EQ(outcomes.front().tried.size(), 3U);
 }
 
+TEST(Tune, EachGroupHasItsOwnOutcome) {
+  FakeGate gate;
+  const auto first = tunable();
+  const auto second = tunable();
+  second->own_facts().candidates = {blocks(256), blocks(512), blocks(1024)};
+  second->time = [&] { return second->used == blocks(512) ? 1e-6 : 2e-6; };
+  const std::vector<MeasuredFlow> flows{flow(*first, "g"), flow(*second, "h")};
+  Sampler sampler(gate, flows, Regime{});
+  TuningCache cache;
+  static_cast<void>(tune(sampler, flows, 10e-6, cache));
+  EXPECT_EQ(cache.at("g").chosen, blocks(64));
+  EXPECT_EQ(cache.at("h").chosen, blocks(512));
+}
+
+TEST(Tune, EveryPartGetsTheBestShape) {
+  FakeGate gate;
+  const auto first = tunable();
+  const auto second = tunable();
+  std::vector<MeasuredFlow> flows{flow(*first, "")};
+  flows[0].parts.push_back({second.get()});
+  Sampler sampler(gate, flows, Regime{});
+  TuningCache cache;
+  static_cast<void>(tune(sampler, flows, 10e-6, cache));
+  EXPECT_EQ(first->used, blocks(64));
+  EXPECT_EQ(second->used, blocks(64));
+}
+
 TEST(Tune, AGroupWhoseChoiceIsNotOfferedTunesAgain) {
   FakeGate gate;
   TuningCache cache;
@@ -125,6 +152,17 @@ TEST(Tune, RepeatsAreNotThoseOfACandidateThatGaveUp) {
   EXPECT_LE(gate.held.front().repeats, 20U) << "10 us of 1 us each, not of 1 ns";
 }
 
+TEST(Tune, RepeatsAreNotThoseOfASlowFirstStart) {
+  FakeGate gate;
+  const auto transfer = tunable();
+  transfer->time = [&] { return gate.runs == 1 ? 50e-6 : 2e-6; };
+  const std::vector<MeasuredFlow> flows{flow(*transfer, "")};
+  Sampler sampler(gate, flows, Regime{});
+  TuningCache cache;
+  static_cast<void>(tune(sampler, flows, 10e-6, cache));
+  EXPECT_EQ(gate.held.front().repeats, 5U);
+}
+
 TEST(Tune, AllFlowsOfATrialAreDiscardedWithOne) {
   FakeGate gate;
   const auto first = tunable();
@@ -137,6 +175,43 @@ TEST(Tune, AllFlowsOfATrialAreDiscardedWithOne) {
   EXPECT_EQ(first->used, second->used);
   ASSERT_EQ(outcomes[0].discarded.size(), 1U);
   EXPECT_EQ(outcomes[0].discarded[0], "discarded in tuning: blocks 64: flow 1: member 1 did not come");
+}
+
+TEST(Tune, OfSeveralFaultsTheFirstIsTold) {
+  FakeGate gate;
+  const auto first = tunable();
+  const auto second = tunable();
+  first->own_facts().candidates = second->own_facts().candidates = {blocks(32), blocks(64)};
+  second->faulty = blocks(32);
+  first->faulty = blocks(64);
+  const std::vector<MeasuredFlow> flows{flow(*first, ""), flow(*second, "")};
+  Sampler sampler(gate, flows, Regime{});
+  TuningCache cache;
+  try {
+    static_cast<void>(tune(sampler, flows, 10e-6, cache));
+    FAIL() << "chose one";
+  } catch (const Error& error) {
+    EXPECT_NE(std::string(error.what()).find("first: flow 1: member"), std::string::npos) << error.what();
+  }
+  first->faulty = blocks(32);
+  const auto outcomes = tune(sampler, flows, 10e-6, cache);
+  ASSERT_EQ(outcomes[1].discarded.size(), 1U);
+  EXPECT_EQ(outcomes[1].discarded[0], "discarded in tuning: blocks 32: flow 0: member 1 did not come");
+}
+
+TEST(Tune, AFlowOfFewerShapesKeepsItsLastWhileOthersTryTheirs) {
+  FakeGate gate;
+  const auto first = tunable();
+  const auto second = tunable();
+  second->own_facts().candidates = {blocks(32), blocks(64)};
+  first->time = [&] { return first->used == blocks(128) ? 1e-6 : 8e-6; };
+  const std::vector<MeasuredFlow> flows{flow(*first, ""), flow(*second, "")};
+  Sampler sampler(gate, flows, Regime{});
+  TuningCache cache;
+  const auto outcomes = tune(sampler, flows, 10e-6, cache);
+  EXPECT_EQ(first->used, blocks(128));
+  EXPECT_EQ(second->used, blocks(64));
+  EXPECT_EQ(outcomes[1].tried.size(), 2U);
 }
 
 TEST(Tune, WithNoCandidateLeftTheCaseFails) {
