@@ -58,8 +58,8 @@ def _sends(method: Mapping[str, Any] | None, kind: str) -> bool:
 
 
 def model_extent(machine: str) -> dict[str, Mapping[str, str] | str]:
-    """Return what is modelled, what is skipped for want of figures, and what has one latency at every size: by
-    heading a sentence, or terms with their meanings. Raises LinkscopeError for an unknown name.
+    """Return what is modelled, what lacks data, and what has one latency at every size: by heading a sentence, or
+    terms with their meanings. Raises LinkscopeError for an unknown name.
     """
     node = load_machine(machine)
     methods = node.methods

@@ -141,13 +141,12 @@ def _called(line: tuple[str, str, str]) -> str:
     return ", ".join([*told, *(["in order"] if shuffled == "no" else [])])
 
 
-def _conclude(of_lists: polars.DataFrame, fits: polars.DataFrame, of_sms: polars.DataFrame) -> Finding:
+def _conclude(of_lists: polars.DataFrame, of_sms: polars.DataFrame) -> Finding:
     shared = of_lists.filter(polars.col("of_one").is_not_null()) if of_lists.height else of_lists
-    dear = fits["piece_s"].max() if fits.height else None
-    if shared.height and dear:
+    if shared.height:
         low = best(shared).sort("of_one", "piece_bytes").row(0, named=True)
         facts = {"share": low["of_one"], "list": low["list"], "path": low["path"], "way": low["called"]}
-        return note("analyze.blocks-shared", **facts, dear=dear)
+        return note("analyze.blocks-shared", **facts)
     if of_lists.height:
         cheap = of_lists.sort("each_s").row(0, named=True)
         return note("analyze.blocks-priced", way=cheap["called"], each_s=cheap["each_s"])
@@ -176,20 +175,20 @@ def answer(run: Run) -> Answer:
             "analyze.blocks",
             fits,
             (at, Column("called"), *columns(Kind.TIME, "first_s", "piece_s"), Column("gbps", Kind.NUMBER), *shares),
-            first=4,
+            first=3,
         ),
         Table(
             "analyze.blocks-best",
             best(found) if found.height else found,
             (at, Column("list"), Column("called"), each, Column("gbps", Kind.NUMBER), Column("of_one", Kind.PERCENT)),
-            first=3,
+            first=2,
         ),
         Table(
             "analyze.blocks-sms",
             of_sms,
             (at, Column("called"), Column("enough_blocks", Kind.COUNT), *rates, trip, Column("in_flight", Kind.SIZE)),
-            first=2,
+            first=1,
         ),
     )
     kept = tuple(table for table in tables if table.frame.height)
-    return Answer("analyze/blocks", (head,), _conclude(found, fits, of_sms), findings=head.findings, tables=kept)
+    return Answer("analyze/blocks", (head,), _conclude(found, of_sms), findings=head.findings, tables=kept)
