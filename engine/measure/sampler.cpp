@@ -65,7 +65,9 @@ Sample::FlowSpan Sample::joined(const MeasuredFlow& flow, const std::vector<Span
 
 TimedRepeats Sample::timed(std::size_t i) const {
   const FlowSpan& all = spans_[i];
-  return {all.apart > all.length / 2 ? all.length - all.apart : all.length, repeats_[i]};
+  // One part's threads may be apart for longer than the mean of all parts.
+  const bool mostly_apart = all.apart > all.length / 2 && all.apart < all.length;
+  return {mostly_apart ? all.length - all.apart : all.length, repeats_[i]};
 }
 
 Seconds Sample::per_transfer(std::size_t i) const {

@@ -52,6 +52,16 @@ TEST(Sample, PlansWithoutTheTimeToTheLastThreadOfWhicheverPart) {
     EXPECT_NEAR(Sample(flows, spans, {10}, Regime{}).rate_estimates().front().per_transfer, 4e-6, 1e-12);
 }
 
+TEST(Sample, PlansWithAllOfTheTimeWhereOnePartsThreadsAreApartForLongerThanTheMean) {
+  FakeTransfer first(10e-6);
+  FakeTransfer second(10e-6);
+  const std::vector<MeasuredFlow> flows{of_parts({&first, &second})};
+  const Span late{0, 4.01e-3, 4.01e-3, 0, {0, 4e-3}};
+  const Span other{0, 10e-6, 10e-6};
+  EXPECT_NEAR(Sample(flows, {late, other}, {1}, Regime{}).rate_estimates().front().per_transfer, 2.01e-3,
+              1e-9);
+}
+
 TEST(Sample, SustainedLoadEndsWithTheFirstPartOfAFlow) {
   FakeTransfer first(1);
   FakeTransfer second(1);
