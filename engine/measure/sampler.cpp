@@ -161,7 +161,13 @@ std::vector<RateEstimate> Sample::rate_estimates(const Sample* before) const {
 }
 
 Sampler::Sampler(Gate& gate, const std::vector<MeasuredFlow>& flows, const Regime& regime)
-    : gate_(&gate), flows_(&flows), regime_(regime) {}
+    : gate_(&gate), flows_(&flows), regime_(regime) {
+  for (const MeasuredFlow& flow : flows) {
+    if (regime.load == Load::sustained && flow.facts().most_repeats(regime.clock) < 2)
+      throw Error(Fault::unsupported,
+                  "a sustained load keeps transfers queued: a flow here takes one at a time");
+  }
+}
 
 std::uint64_t Sampler::tail_for(const MeasuredFlow& flow, std::uint64_t repeats) const {
   if (regime_.load == Load::once || !flow.measured()) return 0;

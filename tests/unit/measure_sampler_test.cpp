@@ -62,6 +62,20 @@ TEST(Sample, PlansWithAllOfTheTimeWhereOnePartsThreadsAreApartForLongerThanTheMe
               1e-9);
 }
 
+TEST(Sampler, RefusesASustainedLoadOfWhatTakesOneTransferAtATime) {
+  FakeGate gate;
+  FakeTransfer transfer(1);
+  const std::vector<MeasuredFlow> flows{of_parts({&transfer})};
+  for (const std::uint64_t most : {1U, 2U}) {
+    transfer.own_facts().max_repeats = most;
+    const auto made = [&] { return Sampler(gate, flows, {.load = Load::sustained}); };
+    if (most == 1) EXPECT_THROW(made(), Error);
+    if (most == 2) EXPECT_NO_THROW(made());
+  }
+  transfer.own_facts().max_repeats = 1;
+  EXPECT_NO_THROW(Sampler(gate, flows, Regime{}));
+}
+
 TEST(Sample, SustainedLoadEndsWithTheFirstPartOfAFlow) {
   FakeTransfer first(1);
   FakeTransfer second(1);
