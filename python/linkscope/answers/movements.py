@@ -8,7 +8,7 @@ best way, on its slowest and its fastest path.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from statistics import median
@@ -27,6 +27,8 @@ SMALL_BYTES = 64 << 10
 """The time of a smaller transfer says more than its rate."""
 FEW_ROWS = 6
 """Movements of a table that leave room for more than one row of each."""
+PARTED_BY = ("kind", "memory", "size")
+"""What may have rows of its own besides kinds of link."""
 KINDS = tuple(name for name in LIKENESS if name not in ("movement", "tier"))
 _KEYS = ("movement", "unit", "kind", "tier", "memories", "bytes", "method", "way")
 _UNNAMED = frozenset(("calls_included", "isolated", "figure", "hosts", "both_ways", "modelled"))
@@ -162,18 +164,16 @@ def _asked(parameters: str) -> str:
     return " ".join(word for word in words if not word.startswith("collective="))
 
 
-def taken_apart(
-    rows: Sequence[MoveRow], most: int, kinds: bool = True, memories: bool = True, sizes: bool = True
-) -> list[MoveRow]:
-    """Return the rows, taken apart as far as ``most`` rows allow; ``kinds``, ``memories``, ``sizes``: by these as well.
+def taken_apart(rows: Sequence[MoveRow], most: int, by: Collection[str] = PARTED_BY) -> list[MoveRow]:
+    """Return the rows, taken apart as far as ``most`` rows allow: by kind of link, and by what ``by`` names.
 
     Where there are many movements only links that differ and another rate by the host's clock have rows of their own.
     """
     few = len(rows) <= FEW_ROWS
     found = _where_they_fit(rows, most, by_tier)
-    found = _where_they_fit(found, most if kinds else 0, partial(_by_kind, of_memory=few))
-    found = _where_they_fit(found, most, _by_memories) if few and memories else found
-    return _by_size(found, most) if few and sizes else found
+    found = _where_they_fit(found, most if "kind" in by else 0, partial(_by_kind, of_memory=few))
+    found = _where_they_fit(found, most, _by_memories) if few and "memory" in by else found
+    return _by_size(found, most) if few and "size" in by else found
 
 
 def columns_of(rows: Sequence[MoveRow], name: str) -> list[str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 from shlex import quote
 from statistics import median
@@ -12,7 +12,7 @@ from textwrap import wrap
 import polars
 
 from linkscope.answers.answer import Answer, Column, Kind, Outcome, Table
-from linkscope.answers.movements import FEW_ROWS, MoveRow, blocks, by_tier, taken_apart
+from linkscope.answers.movements import FEW_ROWS, PARTED_BY, MoveRow, blocks, by_tier, taken_apart
 from linkscope.answers.not_checked import skipped_cases
 from linkscope.answers.questions import ask
 from linkscope.answers.run_head import RunHead, nvls_off, run_head
@@ -114,8 +114,7 @@ def _screen(results: polars.DataFrame, naming: Naming, room: int) -> list[Table]
         below.append(table if fits else replace(table, detail=True))
         room -= height(table) if fits else 0
     # Kinds, then memories share rows where their words would take the place of methods or of shares of the peak.
-    apart = ((True, True), (False, True), (False, False))
-    fitted = [_fitted(main, naming, room, kinds, memories) for kinds, memories in apart]
+    fitted = [_fitted(main, naming, room, by) for by in (PARTED_BY, ("memory", "size"), ("size",))]
     return [*shown, min(fitted, key=lambda table: (table.facts["left_out"], not _has_shares(table))), *below]
 
 
@@ -129,18 +128,18 @@ def _beside(main: Sequence[MoveRow], others: Sequence[Sequence[MoveRow]], naming
     rest: list[MoveRow] = []
     for rows in others:
         several = any(len({line["bytes"] for line in row.lines}) >= _LEAST_SIZES for row in rows)
-        (sized if several and len(main) <= FEW_ROWS else rest).extend(taken_apart(rows, _REST_ROWS, sizes=False))
+        (sized if several and len(main) <= FEW_ROWS else rest).extend(taken_apart(rows, _REST_ROWS, ("kind", "memory")))
     if rest:
         yield in_lines(rest, naming)
     if sized:
         yield replace(by_size(sized, naming), first=_MOST_SIZED if len(sized) > _MOST_SIZED else None)
 
 
-def _fitted(rows: Sequence[MoveRow], naming: Naming, room: int, kinds: bool, memories: bool) -> Table:
-    """Return the table by method in at most so many lines; ``kinds``, ``memories``: whether these may have rows."""
+def _fitted(rows: Sequence[MoveRow], naming: Naming, room: int, by: Collection[str]) -> Table:
+    """Return the table by method in at most so many lines; ``by``: what may have rows of its own."""
     most = room - 3
     for _ in range(2):
-        table = by_method(taken_apart(rows, max(most, len(rows)), kinds=kinds, memories=memories), naming)
+        table = by_method(taken_apart(rows, max(most, len(rows)), by), naming)
         over = height(table) - room
         if over <= 0:
             return table
